@@ -1,0 +1,1 @@
+"""The ReAct loop and its meta-tools."""

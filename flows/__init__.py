@@ -1,0 +1,1 @@
+"""What Prefect runs: the run flow, the host, the mirror, triggers."""

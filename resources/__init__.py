@@ -1,0 +1,1 @@
+"""What workflows and agents share: outgoing HTTP, databases, the code sandbox, secrets."""

@@ -1,0 +1,1 @@
+"""SQL: tables, migrations, journal, payloads, repositories."""
