@@ -10,8 +10,9 @@ from typing import Any, Literal
 import orjson
 
 from interlace.engine.errors import ExpressionError, NodeError
-from interlace.engine.expressions import described, kind_of, number_of, to_text
+from interlace.engine.expressions.comparison import number_of
 from interlace.engine.expressions.filters.dates import to_datetime
+from interlace.engine.expressions.values import described, kind_of, to_text
 from interlace.engine.markup import parse_xml, parse_yaml
 
 ParseFormat = Literal["json", "csv", "xml", "yaml", "date"]

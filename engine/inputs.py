@@ -8,21 +8,21 @@ from __future__ import annotations
 
 import dataclasses
 import re
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from functools import lru_cache
 from typing import Any
 
 import jsonschema
 import orjson
-import re2
 from jsonschema.exceptions import ValidationError
 from jsonschema.protocols import Validator
 from jsonschema.validators import extend
 from jsonschema_specifications import REGISTRY
 from referencing.exceptions import Unresolvable
 
-from interlace.engine.errors import InvalidDocument
-from interlace.engine.expressions import described
+from interlace.engine.errors import ExpressionError, InvalidDocument
+from interlace.engine.expressions.filters.data import regex
+from interlace.engine.expressions.values import described
 from interlace.engine.problems import Problem, nearest
 from interlace.engine.protocols import FileValue
 
@@ -64,16 +64,16 @@ def problems_of(schema: Mapping[str, Any], value: Any, root: str, *, code: str =
         where = "".join(f"[{part}]" if isinstance(part, int) else f".{part}" for part in error.absolute_path)
         return [
             Problem(
-                code=f"{code}_schema", field=root + where, message=f"the schema is wrong: {error.message}"
+                code=f"{code}_schema", field=root + where, message=f"the schema is wrong: {error.message}."
             )
         ]
     except Unresolvable as error:
         message = (
-            f"the schema refers to {error.ref!r}, which it does not hold; remote schemas are never fetched"
+            f"the schema refers to {error.ref!r}, which it does not hold; remote schemas are never fetched."
         )
         return [Problem(code=f"{code}_schema", field=root, message=message)]
-    except re2.error as error:
-        message = f"a pattern of the schema is not supported: {error}; look-around and back-references are not available"
+    except ExpressionError as error:
+        message = f"{error.message}; look-around and back-references are not available."
         return [Problem(code=f"{code}_schema", field=root, message=message)]
 
 
@@ -103,7 +103,7 @@ def parse_text(schema: Mapping[str, Any], name: str, text: str) -> Any:
     wanted = " or ".join(_NAMES[kind] for kind in _READERS if kind in types)
     hint = " (write it as JSON)" if types & {"array", "object"} else ""
     raise InvalidDocument(
-        [Problem(code="inputs", field=f"{ROOT}.{name}", message=f"must be {wanted}{hint}, got {text!r}")]
+        [Problem(code="inputs", field=f"{ROOT}.{name}", message=f"must be {wanted}{hint}, got {text!r}.")]
     )
 
 
@@ -172,7 +172,7 @@ def _resolve(schema: Any, root: Mapping[str, Any]) -> Mapping[str, Any]:
 
 def _pattern(validator: Validator, pattern: str, instance: Any, schema: Any) -> Iterator[ValidationError]:
     del schema
-    if validator.is_type(instance, "string") and not re2.search(pattern, instance):
+    if validator.is_type(instance, "string") and not regex(pattern).search(instance):
         yield ValidationError(f"{instance!r} does not match {pattern!r}")
 
 
@@ -184,7 +184,7 @@ def _pattern_properties(
         return
     for pattern, entry in patterns.items():
         for name, value in instance.items():
-            if re2.search(pattern, name):
+            if regex(pattern).search(name):
                 yield from validator.descend(value, entry, path=name, schema_path=pattern)
 
 
@@ -217,39 +217,38 @@ def _explain(error: ValidationError, root: str, code: str) -> Iterator[Problem]:
     if keyword == "required":
         # jsonschema yields one error a missing name; the name stands first in its message
         name = next(n for n in wanted if error.message.startswith(repr(n)) and n not in error.instance)
-        yield Problem(code=code, field=where + _step(name), message=f"{name!r} is required")
+        yield Problem(code=code, field=where + _step(name), message="is required.")
     elif keyword in {"additionalProperties", "unevaluatedProperties"} and wanted is False:
         yield from _unexpected(error, where, code)
-    elif keyword in {"anyOf", "oneOf"} and error.context:
-        kinds = " or ".join(dict.fromkeys(_plainly(inner) for inner in _shallowest(error.context)))
-        yield Problem(
-            code=code,
-            field=where,
-            message=kinds if " or " not in kinds else f"{kinds} (any of these would do)",
-        )
     else:
-        yield Problem(code=code, field=where, message=_plainly(error))
+        yield Problem(code=code, field=where, message=f"{_plainly(error)}.")
 
 
 def _unexpected(error: ValidationError, where: str, code: str) -> Iterator[Problem]:
-    known = error.schema.get("properties", {}) if isinstance(error.schema, Mapping) else {}
-    patterns = error.schema.get("patternProperties", {}) if isinstance(error.schema, Mapping) else {}
+    schema = error.schema if isinstance(error.schema, Mapping) else {}
+    known, patterns = schema.get("properties", {}), schema.get("patternProperties", {})
     for name in error.instance:
-        if name in known or any(re2.search(pattern, name) for pattern in patterns):
+        if name in known or any(regex(pattern).search(name) for pattern in patterns):
             continue
         guess = nearest(name, known)
         fix = f"Did you mean {guess!r}?" if guess else None
-        yield Problem(code=code, field=where + _step(name), message=f"{name!r} is not expected here", fix=fix)
+        yield Problem(code=code, field=where + _step(name), message="is not expected here.", fix=fix)
 
 
-def _shallowest(errors: Iterable[ValidationError]) -> list[ValidationError]:
-    """The alternatives' errors that came closest to fitting: those that lie deepest in the value."""
-    found = list(errors)
-    deepest = max(len(error.path) for error in found)
-    return [error for error in found if len(error.path) == deepest]
+def _alternatives(error: ValidationError) -> str:
+    """What would do, by the alternatives whose errors lie deepest in the value: those that came closest to fitting."""
+    found = error.context or []
+    deepest = max(len(inner.path) for inner in found)
+    closest = [inner for inner in found if len(inner.path) == deepest]
+    if all(inner.validator == "type" for inner in closest):
+        kinds = [kind for inner in closest for kind in _listed(inner.validator_value)]
+        return _must_be(list(dict.fromkeys(kinds)), closest[0].instance)
+    return "; or ".join(dict.fromkeys(_plainly(inner) for inner in closest))
 
 
 def _plainly(error: ValidationError) -> str:
+    if error.validator in {"anyOf", "oneOf"} and error.context:
+        return _alternatives(error)
     phrase = _PHRASES.get(str(error.validator))
     if phrase is None:
         return error.message
@@ -257,8 +256,12 @@ def _plainly(error: ValidationError) -> str:
 
 
 def _must_be(wanted: Any, value: Any) -> str:
-    names = [_NAMES.get(kind, str(kind)) for kind in ([wanted] if isinstance(wanted, str) else wanted)]
+    names = [_NAMES.get(kind, str(kind)) for kind in _listed(wanted)]
     return f"must be {' or '.join(names)}, got {described(value)}"
+
+
+def _listed(wanted: Any) -> list[Any]:
+    return [wanted] if isinstance(wanted, str) else list(wanted)
 
 
 def _counted(unit: str, word: str) -> Callable[[Any, Any], str]:

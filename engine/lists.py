@@ -8,7 +8,9 @@ from typing import Any, Literal
 import orjson
 
 from interlace.engine.errors import NodeError
-from interlace.engine.expressions import Names, date_of, described, kind_of, number_of
+from interlace.engine.expressions import Names
+from interlace.engine.expressions.comparison import date_of, number_of
+from interlace.engine.expressions.values import described, kind_of
 
 Nulls = Literal["first", "last"]
 

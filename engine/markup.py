@@ -33,7 +33,7 @@ def parse_xml(text: str) -> dict[str, Any]:
     parser.CharacterDataHandler = builder.characters
     parser.EntityDeclHandler = builder.entity
     try:
-        parser.Parse(text.encode(), True)  # noqa: FBT003 - expat takes no keyword
+        parser.Parse(text.encode(), True)
     except expat.ExpatError as error:
         raise NodeError(
             f"the text is no XML: line {error.lineno}, column {error.offset + 1}: {expat.ErrorString(error.code)}",

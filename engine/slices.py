@@ -9,8 +9,6 @@ from typing import TypeVar
 
 T = TypeVar("T")
 
-SLICE = 256
-"""Entries that work over a list handles between two points where it may give way."""
 _LARGE = 20_000
 _TURN_SECONDS = 0.01
 

@@ -7,7 +7,7 @@ from typing import Any
 
 from interlace.engine.document import Variable
 from interlace.engine.errors import NodeError
-from interlace.engine.expressions import described
+from interlace.engine.expressions.values import described
 from interlace.engine.problems import nearest
 
 
@@ -21,14 +21,19 @@ def check_value(name: str, value: Any, declared: Mapping[str, Variable]) -> None
     """
     variable = declared.get(name)
     if variable is None:
-        guess = nearest(name, declared)
-        hint = f"did you mean {guess!r}?" if guess else "declare it under the document's variables"
-        raise NodeError(f"there is no variable {name!r}; {hint}", kind="unknown_variable")
+        raise unknown_variable(name, declared)
     if not _fits(variable.type, value) and not (value is None and variable.default is None):
         raise NodeError(
             f"variable {name!r} has type {variable.type}, which {described(value)} does not fit",
             kind="variable_type",
         )
+
+
+def unknown_variable(name: str, declared: Mapping[str, Variable]) -> NodeError:
+    """The error for a variable that the document does not declare."""
+    guess = nearest(name, declared)
+    hint = f"did you mean {guess!r}?" if guess else "declare it under the document's variables"
+    return NodeError(f"there is no variable {name!r}; {hint}", kind="unknown_variable")
 
 
 def _fits(kind: str, value: Any) -> bool:

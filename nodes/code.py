@@ -5,13 +5,13 @@ from __future__ import annotations
 import ast
 import warnings
 from collections.abc import Iterable, Iterator, Mapping
-from typing import Any, Literal
+from typing import Any, ClassVar, Literal
 
 from pydantic import Field
 
 from interlace.engine.document import Effects, JsonSchema, NodeSpec
 from interlace.engine.errors import NodeError
-from interlace.engine.expressions import described
+from interlace.engine.expressions.values import described
 from interlace.engine.fields import Data, Dynamic
 from interlace.engine.inputs import problems_of
 from interlace.engine.node import Config, Finding, Node, OpenOutput, RunContext, TypeContext
@@ -122,7 +122,10 @@ class Code(Node[CodeConfig, CodeOutput]):
     kind = "CODE"
     group, icon = "code", "code"
     timeout = None  # limits.seconds ends the code, whatever it waited for before
-    example = {"code": "def main(amount):\n    return {'double': amount * 2}", "inputs": {"amount": 21}}
+    example: ClassVar[dict[str, Any]] = {
+        "code": "def main(amount):\n    return {'double': amount * 2}",
+        "inputs": {"amount": 21},
+    }
 
     def effect(self) -> Effects:
         """Code with network may act outside; without, it can only compute."""
@@ -147,7 +150,7 @@ class Code(Node[CodeConfig, CodeOutput]):
             yield Finding(
                 code="code_packages",
                 field="config.packages",
-                message="sandbox 'fast' has no packages",
+                message="sandbox 'fast' has no packages.",
                 fix="Use sandbox: full.",
             )
 
@@ -220,7 +223,7 @@ def _check_main(tree: ast.Module, inputs: Any) -> Iterator[Finding]:
             yield Finding(
                 code="code_main",
                 field="config.code",
-                message="the code defines no function `main`",
+                message="the code defines no function `main`.",
                 fix="Write def main(...): and return a dict; its keys are the outputs.",
             )
         return
@@ -238,7 +241,7 @@ def _check_arguments(main: _FunctionDef, inputs: Mapping[str, Any]) -> Iterator[
             yield Finding(
                 code="code_inputs",
                 field="config.inputs",
-                message=f"main() on line {main.lineno} needs {name!r}, which is not among the inputs",
+                message=f"main() on line {main.lineno} needs {name!r}, which is not among the inputs.",
                 fix=f"Add {name} to inputs, or give the parameter a default.",
             )
     known = {a.arg for a in (*plain, *arguments.kwonlyargs)}
@@ -248,7 +251,7 @@ def _check_arguments(main: _FunctionDef, inputs: Mapping[str, Any]) -> Iterator[
                 yield Finding(
                     code="code_inputs",
                     field=f"config.inputs.{name}",
-                    message=f"main() on line {main.lineno} has no parameter {name!r}, so this input is not used",
+                    message=f"main() on line {main.lineno} has no parameter {name!r}, so this input is not used.",
                     severity="warning",
                     fix=f"Add the parameter {name}, or remove the input.",
                 )

@@ -5,16 +5,17 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
 from functools import cached_property
-from typing import Annotated, Any, Literal
+from typing import ClassVar, Annotated, Any, Literal
 
 from pydantic import Discriminator, Field, Tag, model_validator
 
 from interlace.engine.document import Identifier, NodeSpec
-from interlace.engine.errors import NodeError
-from interlace.engine.expressions import Missing, Names, compile_expression, compile_value
+from interlace.engine.errors import ExpressionError
+from interlace.engine.expressions import Names, compile_expression, compile_value
 from interlace.engine.fields import Data, Expression, Lazy
 from interlace.engine.node import Config, Finding, Node, Output, RunContext, TypeContext
-from interlace.engine.rules import (
+from interlace.engine.expressions.filters.data import regex
+from interlace.engine.rules import NO_RIGHT, OPERATORS, SEES_MISSING, Operator, failure, reason
     NO_RIGHT,
     OPERATORS,
     SEES_MISSING,
@@ -132,7 +133,7 @@ class Condition(Node[ConditionConfig, ConditionOutput]):
 
     kind = "CONDITION"
     group, icon = "logic", "split"
-    example = {"cases": [{"id": "large", "when": "inputs.amount > 1000"}]}
+    example: ClassVar[dict[str, Any]] = {"cases": [{"id": "large", "when": "inputs.amount > 1000"}]}
 
     @cached_property
     def _tests(self) -> list[tuple[str, _Test]]:
@@ -166,11 +167,11 @@ class Condition(Node[ConditionConfig, ConditionOutput]):
                 yield Finding(
                     code="case_id",
                     field=f"{where}.id",
-                    message=f"a case cannot be called {case.id!r}, the handle has that name",
+                    message=f"a case cannot be called {case.id!r}, the handle has that name.",
                 )
             elif case.id in seen:
                 yield Finding(
-                    code="case_id", field=f"{where}.id", message=f"two cases are called {case.id!r}"
+                    code="case_id", field=f"{where}.id", message=f"two cases are called {case.id!r}."
                 )
             seen.add(case.id)
             if case.rules is not None:
@@ -214,9 +215,8 @@ def _compile(case: Case) -> _Test:
     if case.rules is not None:
         return _compile_group(case.rules)
     assert case.when is not None
-    compiled, source = compile_expression(case.when), case.when
-    evaluate = compiled.evaluate
-    return _Test(lambda names: bool(evaluate(names)), lambda names: why_false(source, names))
+    evaluate = compile_expression(case.when).evaluate
+    return _Test(lambda names: bool(evaluate(names)), reason(case.when))
 
 
 def _compile_group(group: Group) -> _Test:
@@ -273,10 +273,10 @@ def _check_rule(rule: Rule, where: str) -> Iterator[Finding]:
         return
     if rule.operator == "matches":
         try:
-            compile_pattern(right)
-        except NodeError as error:
+            regex(right)
+        except ExpressionError as error:
             yield Finding(code="pattern", field=f"{where}.right", message=error.message)
     elif rule.operator == "between" and not (isinstance(right, list) and len(right) == 2):  # noqa: PLR2004 - from and to
         yield Finding(
-            code="range", field=f"{where}.right", message="between takes a list of two values, [from, to]"
+            code="range", field=f"{where}.right", message="between takes a list of two values, [from, to]."
         )

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Any, ClassVar
 
 from pydantic import Field
 
@@ -60,7 +60,7 @@ class End(Node[EndConfig, EndOutput]):
 
     kind = "END"
     group, icon = "flow", "flag"
-    example = {"outputs": {"answer": "{{ inputs.question }}"}}
+    example: ClassVar[dict[str, Any]] = {"outputs": {"answer": "{{ inputs.question }}"}}
 
     def handles(self) -> tuple[str, ...]:
         """None: nothing comes after an END."""

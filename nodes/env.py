@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Any, ClassVar
 
 from pydantic import Field
 
@@ -34,7 +34,7 @@ class Env(Node[EnvConfig, EnvOutput]):
 
     kind = "ENV"
     group, icon = "data", "sliders-horizontal"
-    example = {"values": {"base_url": "SHOP_URL"}}
+    example: ClassVar[dict[str, Any]] = {"values": {"base_url": "SHOP_URL"}}
 
     def output_schema(self, types: TypeContext) -> Schema:
         """The names; their types are known at run only."""

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
 from functools import cached_property
-from typing import Annotated, Any, Literal
+from typing import Annotated, Any, ClassVar, Literal
 
 from pydantic import Field, WithJsonSchema
 
@@ -69,7 +69,7 @@ class Iteration(Node[IterationConfig, IterationOutput]):
     container = True
     takes_slot = False
     pass_format = "[{}]"
-    example = {"items": "{{ inputs.names }}", "output": "{{ item }}"}
+    example: ClassVar[dict[str, Any]] = {"items": "{{ inputs.names }}", "output": "{{ item }}"}
 
     @cached_property
     def _output(self) -> Any:
@@ -112,7 +112,7 @@ class Iteration(Node[IterationConfig, IterationOutput]):
             yield Finding(
                 code="no_body",
                 field="body",
-                message="the body has no nodes",
+                message="the body has no nodes.",
                 fix="Add the nodes that each item goes through.",
             )
 

@@ -2,29 +2,27 @@
 
 from __future__ import annotations
 
-from collections.abc import Awaitable, Callable, Generator, Iterator, Sequence
+from collections.abc import Awaitable, Callable, Generator, Iterator
 from functools import cached_property
-from itertools import chain
-from typing import Annotated, Any, Literal
+from typing import Annotated, Any, ClassVar, Literal
 
 from pydantic import Field, WithJsonSchema
 
+from interlace.engine import list_steps
 from interlace.engine.document import NodeSpec
-from interlace.engine.errors import ExpressionError, NodeError
-from interlace.engine.expressions import Names, compile_expression, compile_value
+from interlace.engine.expressions import Names
 from interlace.engine.fields import Data, Expression, In
-from interlace.engine.lists import ItemNames, Nulls, as_list, identity, number, order_keys, ordered
+from interlace.engine.list_steps import Apply
+from interlace.engine.lists import Nulls, as_list
 from interlace.engine.node import Config, Finding, Node, Output, RunContext, TypeContext
 from interlace.engine.schema import Schema
-from interlace.engine.slices import SLICE, in_turns, is_large, to_end
+from interlace.engine.slices import in_turns, is_large, to_end
 from interlace.engine.steps import Step
 
 _List = Annotated[Any, WithJsonSchema({"type": ["array", "string"]})]
 _Value = Annotated[Any, Expression(lazy=True)]
 _ItemExpression = Annotated[str | None, Expression("expression", lazy=True), In("item")]
 AGGREGATES = frozenset({"sum", "min", "max", "avg", "count"})
-Work = Generator[None, None, Any]
-"""Work that gives way now and then; its return value is the result."""
 
 
 class By(Config):
@@ -176,13 +174,13 @@ class ListOperation(Node[ListOperationConfig, ListOperationOutput]):
 
     kind = "LIST_OPERATION"
     group, icon = "data", "list-filter"
-    example = {
+    example: ClassVar[dict[str, Any]] = {
         "input": "{{ inputs.orders }}",
         "operations": [{"filter": "item.price > 10"}, {"sort": {"by": "item.price"}}],
     }
 
     @cached_property
-    def _operations(self) -> list[tuple[str, Callable[[list[Any], Names], Work]]]:
+    def _operations(self) -> list[tuple[str, Apply]]:
         return [
             (
                 step.operation,
@@ -220,7 +218,7 @@ class ListOperation(Node[ListOperationConfig, ListOperationOutput]):
             if name in AGGREGATES:
                 yield Finding(
                     code="after_aggregate", field=f"config.operations[{index + 1}]",
-                    message=f"{name!r} ends the list, so {names[index + 1]!r} has nothing to work on",
+                    message=f"{name!r} ends the list, so {names[index + 1]!r} has nothing to work on.",
                     fix=f"Move {name} to the end, or use a second node.",
                 )  # fmt: skip
 
@@ -246,210 +244,34 @@ class ListOperation(Node[ListOperationConfig, ListOperationOutput]):
         return ListOperationOutput.model_construct(result=result, first=first, last=last, count=len(items))
 
 
-# -- the operations: each is compiled once into a function of the list and the names ------------------------------------
-
-Apply = Callable[[list[Any], Names], Work]
-
-
-def _evaluated(source: str, where: str) -> Apply:
-    """The values of an expression for all entries."""
-    compiled = compile_expression(source)
-
-    def apply(items: list[Any], names: Names) -> Work:
-        scope = ItemNames(names)
-        evaluate = compiled.evaluate
-        values = []
-        add = values.append
-        index = 0
-        try:
-            for start in range(0, len(items), SLICE):
-                for item in items[start : start + SLICE]:
-                    scope.item, scope.index = item, index
-                    add(evaluate(scope))
-                    index += 1
-                yield
-        except ExpressionError as error:
-            raise NodeError(f"{where}, entry {index}: {error.message}", kind=error.kind) from None
-        return values
-
-    return apply
+def _by(setting: By | GroupBy | Literal[True]) -> str | None:
+    return None if setting is True else setting.by
 
 
-def _keys(by: By | GroupBy | Literal[True], where: str) -> Apply:
-    if by is True or by.by is None:
-        return _same
-    return _evaluated(by.by, f"{where}.by")
-
-
-def _same(items: list[Any], names: Names) -> Work:
-    del names
-    yield
-    return items
-
-
-def _filter(source: str, where: str) -> Apply:
-    holds = _evaluated(source, where)
-
-    def apply(items: list[Any], names: Names) -> Work:
-        kept = yield from holds(items, names)
-        return [item for item, keep in zip(items, kept, strict=True) if keep]
-
-    return apply
-
-
-def _sort(setting: Sort | Literal[True], where: str) -> Apply:
+def _build_sort(setting: Sort | Literal[True], where: str) -> Apply:
     sort = Sort() if setting is True else setting
-    keys_of = _keys(sort, where)
-
-    def apply(items: list[Any], names: Names) -> Work:
-        keys = yield from keys_of(items, names)
-        return [items[index] for index in ordered(keys, where, descending=sort.descending, nulls=sort.nulls)]
-
-    return apply
-
-
-def _unique(setting: By | Literal[True], where: str) -> Apply:
-    keys_of = _keys(setting, where)
-
-    def apply(items: list[Any], names: Names) -> Work:
-        keys = yield from keys_of(items, names)
-        found: dict[Any, Any] = {}
-        for key, item in zip(keys, items, strict=True):
-            found.setdefault(identity(key), item)
-        return list(found.values())
-
-    return apply
-
-
-def _group_by(setting: GroupBy, where: str) -> Apply:
-    keys_of = _keys(setting, where)
-
-    def apply(items: list[Any], names: Names) -> Work:
-        keys = yield from keys_of(items, names)
-        groups: dict[Any, dict[str, Any]] = {}
-        for key, item in zip(keys, items, strict=True):
-            group = groups.setdefault(identity(key), {"key": key, "items": []})
-            group["items"].append(item)
-        return list(groups.values())
-
-    return apply
-
-
-def _flatten(setting: int | Literal[True], where: str) -> Apply:
-    del where
-    depth = int(setting)
-
-    def apply(items: list[Any], names: Names) -> Work:
-        del names
-        for _ in range(depth):
-            if not any(isinstance(item, list) for item in items):
-                break
-            items = list(chain.from_iterable(item if isinstance(item, list) else (item,) for item in items))
-            yield
-        return items
-
-    return apply
-
-
-def _simple(function: Callable[[list[Any], Any], list[Any]]) -> Callable[[Any, str], Apply]:
-    """An operation that is one quick pass over the list."""
-
-    def build(setting: Any, where: str) -> Apply:
-        del where
-
-        def apply(items: list[Any], names: Names) -> Work:
-            del names
-            yield
-            return function(items, setting)
-
-        return apply
-
-    return build
-
-
-def _chunked(items: list[Any], size: int) -> list[Any]:
-    return [items[start : start + size] for start in range(0, len(items), size)]
-
-
-def _zip(setting: Any, where: str) -> Apply:
-    other = compile_value(setting)
-
-    def apply(items: list[Any], names: Names) -> Work:
-        partners = as_list(other.evaluate(names), where)
-        if len(partners) != len(items):
-            raise NodeError(
-                f"{where}: the lists have {len(items)} and {len(partners)} entries; slice the longer one first",
-                kind="length",
-            )
-        yield
-        return [[item, partner] for item, partner in zip(items, partners, strict=True)]
-
-    return apply
-
-
-def _concat(setting: Any, where: str) -> Apply:
-    other = compile_value(setting)
-
-    def apply(items: list[Any], names: Names) -> Work:
-        more = as_list(other.evaluate(names), where)
-        yield
-        return [*items, *more]
-
-    return apply
-
-
-def _aggregate(function: Callable[[Sequence[Any], str], Any]) -> Callable[[Any, str], Apply]:
-    def build(setting: By | Literal[True], where: str) -> Apply:
-        keys_of = _keys(setting, where)
-
-        def apply(items: list[Any], names: Names) -> Work:
-            return function((yield from keys_of(items, names)), where)
-
-        return apply
-
-    return build
-
-
-def _numbers(values: Sequence[Any], where: str) -> list[int | float]:
-    return [number(value, f"{where}, entry {index}:") for index, value in enumerate(values)]
-
-
-def _extreme(choose: Callable[..., int]) -> Callable[[Sequence[Any], str], Any]:
-    def apply(values: Sequence[Any], where: str) -> Any:
-        if not values:
-            return None
-        if None in values:
-            raise NodeError(
-                f"{where}, entry {values.index(None)}: null has no order; filter such entries out first",
-                kind="type",
-            )
-        keys = order_keys(values, where)
-        return values[choose(range(len(keys)), key=keys.__getitem__)]
-
-    return apply
-
-
-def _average(values: Sequence[Any], where: str) -> float | None:
-    return sum(_numbers(values, where)) / len(values) if values else None
+    return list_steps.sort(sort.by, where, descending=sort.descending, nulls=sort.nulls)
 
 
 _BUILD: dict[str, Callable[[Any, str], Apply]] = {
-    "filter": _filter,
-    "map": _evaluated,
-    "sort": _sort,
-    "slice": _simple(lambda items, bounds: items[bounds[0] : bounds[1]]),
-    "unique": _unique,
-    "flatten": _flatten,
-    "reverse": _simple(lambda items, _: items[::-1]),
-    "group_by": _group_by,
-    "chunk": _simple(_chunked),
-    "zip": _zip,
-    "concat": _concat,
-    "sum": _aggregate(lambda values, where: sum(_numbers(values, where))),
-    "min": _aggregate(_extreme(min)),
-    "max": _aggregate(_extreme(max)),
-    "avg": _aggregate(_average),
-    "count": _simple(lambda items, _: len(items)),  # type: ignore[arg-type,return-value]
+    "filter": list_steps.keep,
+    "map": list_steps.evaluated,
+    "sort": _build_sort,
+    "slice": lambda bounds, _: list_steps.quick(lambda items: items[bounds[0] : bounds[1]]),
+    "unique": lambda setting, where: list_steps.unique(_by(setting), where),
+    "flatten": lambda depth, _: list_steps.flatten(int(depth)),
+    "reverse": lambda _, __: list_steps.quick(lambda items: items[::-1]),
+    "group_by": lambda setting, where: list_steps.group(setting.by, where),
+    "chunk": lambda size, _: list_steps.quick(
+        lambda items: [items[i : i + size] for i in range(0, len(items), size)]
+    ),
+    "zip": list_steps.zipped,
+    "concat": list_steps.concat,
+    "sum": lambda setting, where: list_steps.aggregate(list_steps.total, _by(setting), where),
+    "min": lambda setting, where: list_steps.aggregate(list_steps.least, _by(setting), where),
+    "max": lambda setting, where: list_steps.aggregate(list_steps.greatest, _by(setting), where),
+    "avg": lambda setting, where: list_steps.aggregate(list_steps.mean, _by(setting), where),
+    "count": lambda _, __: list_steps.quick(len),
 }
 
 

@@ -4,15 +4,16 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
 from functools import cached_property
-from typing import Annotated, Any, Literal
+from typing import Annotated, Any, ClassVar, Literal
 
 from pydantic import Field
 
 from interlace.engine.document import BREAK, Identifier, NodeSpec
 from interlace.engine.errors import BodyError, NodeError
-from interlace.engine.expressions import Layered, Names, compile_expression, compile_value
+from interlace.engine.expressions import Names, compile_expression, compile_value
 from interlace.engine.fields import Data, Dynamic, Expression, In
 from interlace.engine.node import BodyOutcome, Config, Finding, Node, OpenOutput, RunContext, TypeContext
+from interlace.engine.run.context import Layered
 from interlace.engine.schema import Schema
 
 MAX_ROUNDS = 1_000_000
@@ -78,7 +79,7 @@ class Loop(Node[LoopConfig, LoopOutput]):
     container = True
     takes_slot = False
     pass_format = "#{}"
-    example = {"variables": {"n": 0}, "while": "n < 3", "max_rounds": 10}
+    example: ClassVar[dict[str, Any]] = {"variables": {"n": 0}, "while": "n < 3", "max_rounds": 10}
 
     @cached_property
     def _output(self) -> Any:
@@ -109,20 +110,23 @@ class Loop(Node[LoopConfig, LoopOutput]):
         edges = spec.body.edges if spec.body is not None else []
         if spec.body is None or not spec.body.nodes:
             yield Finding(
-                code="no_body", field="body", message="the body has no nodes", fix="Add the nodes of a round."
+                code="no_body",
+                field="body",
+                message="the body has no nodes.",
+                fix="Add the nodes of a round.",
             )
         ends = (
             config.while_ is not None or config.until is not None or any(edge.to == BREAK for edge in edges)
         )
         if not ends and config.on_max == "fail":
             yield Finding(
-                code="endless_loop", field="config", message="nothing ends this loop before max_rounds, so it always fails",
+                code="endless_loop", field="config", message="nothing ends this loop before max_rounds, so it always fails.",
                 fix="Set while or until, add an edge to $break, or set on_max: continue.",
             )  # fmt: skip
         for name in sorted(TAKEN & set(config.variables)):
             yield Finding(
                 code="reserved_name", field=f"config.variables.{name}",
-                message=f"a loop variable cannot be called {name!r}, the node has an output of that name", fix="Rename it.",
+                message=f"a loop variable cannot be called {name!r}, the node has an output of that name.", fix="Rename it.",
             )  # fmt: skip
 
     async def run(self, config: LoopConfig, ctx: RunContext) -> LoopOutput:

@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-from typing import Any, Literal
+from typing import Any, ClassVar, Literal
 
 from pydantic import Field
 
 from interlace.engine.errors import NodeError
 from interlace.engine.fields import Data, Dynamic
 from interlace.engine.node import Config, Node, OpenOutput, RunContext, TypeContext
-from interlace.engine.protocols import ChildResult, Children
+from interlace.engine.protocols import Children, ChildResult
 from interlace.engine.schema import Schema
 
 MAX_DEPTH = 10
@@ -60,7 +60,7 @@ class SubWorkflow(Node[SubWorkflowConfig, SubWorkflowOutput]):
     effects = "idempotent"  # an interrupted attempt finds the child it started
     timeout = None
     takes_slot = False  # it only waits; holding a slot could starve the child's own work
-    example = {"workflow": "invoice-check", "inputs": {"amount": 100}}
+    example: ClassVar[dict[str, Any]] = {"workflow": "invoice-check", "inputs": {"amount": 100}}
 
     def output_schema(self, types: TypeContext) -> Schema:
         """The child's outputs and `run_id`."""

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from functools import cached_property
-from typing import Annotated, Any, Literal
+from typing import Annotated, Any, ClassVar, Literal
 
 import orjson
 from pydantic import Field
@@ -30,8 +30,8 @@ class TemplateConfig(Config):
     format: Format = Field(
         "text",
         title="Format",
-        description="What the template makes: text, markdown, html (values are escaped) or json (values are written as"
-        " JSON, and the result is parsed into `data`).",
+        description="What the template makes: text, markdown, html (values are escaped) or json (the text is parsed into"
+        " `data`; write values with `| tojson`).",
         examples=["markdown"],
     )
 
@@ -45,11 +45,11 @@ class Template(Node[TemplateConfig, TemplateOutput]):
 
     kind = "TEMPLATE"
     group, icon = "data", "file-text"
-    example = {"template": "Hello {{ inputs.name }}!", "format": "text"}
+    example: ClassVar[dict[str, Any]] = {"template": "Hello {{ inputs.name }}!", "format": "text"}
 
     @cached_property
     def _template(self) -> Any:
-        return compile_template(self.config.template, self.config.format)
+        return compile_template(self.config.template, autoescape=self.config.format == "html")
 
     def output_schema(self, types: TypeContext) -> Schema:
         """`text`, or `data` of unknown type for json."""
@@ -64,7 +64,7 @@ class Template(Node[TemplateConfig, TemplateOutput]):
         Raises:
             NodeError: a reference is missing, the template fails, or its result is no JSON where JSON is asked for.
         """
-        text: str = self._template.render(ctx.names)
+        text: str = self._template.evaluate(ctx.names)
         if config.format != "json":
             return TemplateOutput(text=text)
         try:
@@ -76,7 +76,7 @@ class Template(Node[TemplateConfig, TemplateOutput]):
 def _no_json(text: str, error: orjson.JSONDecodeError) -> NodeError:
     near = text[max(0, error.pos - _SHOWN // 2) : error.pos + _SHOWN // 2]
     return NodeError(
-        f"the template made no valid JSON: {error.msg} near {near!r}; values are written as JSON, quotes included, so"
-        ' write {{ name }} and not "{{ name }}"',
+        f"the template made no valid JSON: {error.msg.partition(':')[0]} near {near!r}; write values with the filter tojson:"
+        " {{ name | tojson }}, without quotes around it",
         kind="invalid_json",
     )

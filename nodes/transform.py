@@ -3,35 +3,35 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Awaitable, Callable, Iterator, Mapping
+from collections.abc import Awaitable, Callable, Iterator
 from functools import cached_property
-from typing import Annotated, Any, Literal
+from typing import Annotated, Any, ClassVar, Literal
 
 from pydantic import Field, model_validator
 
-from interlace.engine.conversion import CastType, ParseFormat, TextFormat, cast, format_text, parse, text_of
+from interlace.engine import conversion, reshaping
+from interlace.engine.conversion import CastType, ParseFormat, TextFormat
 from interlace.engine.document import JsonSchema, NodeSpec
 from interlace.engine.errors import ExpressionError, NodeError
-from interlace.engine.expressions import Names, compile_value, described
+from interlace.engine.expressions import Names
 from interlace.engine.expressions.budget import refill
-from interlace.engine.expressions.filters.data import regex, regex_replace, search
+from interlace.engine.expressions.filters.data import regex, search
 from interlace.engine.fields import Data, Dynamic, Expression, In
-from interlace.engine.inputs import problems_of
-from interlace.engine.lists import ItemNames
 from interlace.engine.node import Config, Finding, Node, Output, RunContext, TypeContext
+from interlace.engine.reshaping import Apply
 from interlace.engine.schema import Schema
 from interlace.engine.slices import is_large
 from interlace.engine.steps import Step
 
 _LARGE_TEXT = 512 * 1024
-_DEPTH = 100
-_PROBLEMS = 20
 
 
 class Parse(Config):
     """How to read a text."""
 
-    format: ParseFormat = Field(title="Format", description="What the text is.", examples=["csv"])
+    form: ParseFormat = Field(
+        alias="format", title="Format", description="What the text is.", examples=["csv"]
+    )
     delimiter: str = Field(
         ",",
         min_length=1,
@@ -63,7 +63,9 @@ class Parse(Config):
 class Format(Config):
     """How to write a value."""
 
-    format: TextFormat = Field(title="Format", description="What is written.", examples=["markdown"])
+    form: TextFormat = Field(
+        alias="format", title="Format", description="What is written.", examples=["markdown"]
+    )
     delimiter: str = Field(
         ",",
         min_length=1,
@@ -194,15 +196,15 @@ class TransformOutput(Output):
     result: Data = Field(description="The value after the last step.")
 
 
-Apply = Callable[[Any, Names], Any]
-
-
 class Transform(Node[TransformConfig, TransformOutput]):
     """Reshape, convert and check data, step by step."""
 
     kind = "TRANSFORM"
     group, icon = "data", "shuffle"
-    example = {"input": "{{ inputs.text }}", "steps": [{"parse": "csv"}, {"cast": {"price": "number"}}]}
+    example: ClassVar[dict[str, Any]] = {
+        "input": "{{ inputs.text }}",
+        "steps": [{"parse": "csv"}, {"cast": {"price": "number"}}],
+    }
 
     @cached_property
     def _steps(self) -> list[tuple[str, Apply]]:
@@ -258,202 +260,45 @@ def _is_large(value: Any) -> bool:
     return isinstance(value, list) and is_large(len(value))
 
 
-# -- the steps: each is compiled once into a function of the value and the names ----------------------------------------
-
-
-def _on_objects(change: Callable[[Mapping[str, Any], ItemNames], Any], name: str) -> Apply:
-    """Apply a change to an object, or to each object of a list."""
-
-    def apply(value: Any, names: Names) -> Any:
-        scope = ItemNames(names)
-        if isinstance(value, Mapping):
-            scope.item = value
-            return change(value, scope)
-        if not isinstance(value, list):
-            raise NodeError(
-                f"{name} takes an object or a list of objects, got {described(value)}", kind="type"
-            )
-        result = []
-        for index, entry in enumerate(value):
-            if not isinstance(entry, Mapping):
-                raise NodeError(
-                    f"{name} takes a list of objects; entry {index} is {described(entry)}", kind="type"
-                )
-            scope.item, scope.index = entry, index
-            try:
-                result.append(change(entry, scope))
-            except NodeError as error:
-                raise NodeError(f"entry {index}: {error.message}", kind=error.kind) from None
-        return result
-
-    return apply
-
-
-def _jmespath(query: str) -> Apply:
-    def apply(value: Any, names: Names) -> Any:
-        del names
-        refill()
-        return search(value, query)
-
-    return apply
-
-
-def _pick(fields: list[str]) -> Apply:
-    return _on_objects(lambda entry, _: {name: entry[name] for name in fields if name in entry}, "pick")
-
-
-def _omit(fields: list[str]) -> Apply:
-    gone = frozenset(fields)
-    return _on_objects(
-        lambda entry, _: {name: value for name, value in entry.items() if name not in gone}, "omit"
-    )
-
-
-def _rename(fields: Mapping[str, str]) -> Apply:
-    def change(entry: Mapping[str, Any], _: ItemNames) -> dict[str, Any]:
-        renamed = {}
-        for name, value in entry.items():
-            new = fields.get(name, name)
-            if new in renamed:
-                raise NodeError(f"two fields would be called {new!r}; omit one of them first", kind="rename")
-            renamed[new] = value
-        return renamed
-
-    return _on_objects(change, "rename")
-
-
-def _set(fields: Mapping[str, Any]) -> Apply:
-    compiled = {name: compile_value(value).evaluate for name, value in fields.items()}
-    return _on_objects(
-        lambda entry, scope: {**entry, **{name: evaluate(scope) for name, evaluate in compiled.items()}},
-        "set",
-    )
-
-
-def _cast(kinds: CastType | Mapping[str, CastType]) -> Apply:
-    if isinstance(kinds, str):
-        return lambda value, _: cast(value, kinds)
-
-    def change(entry: Mapping[str, Any], _: ItemNames) -> dict[str, Any]:
-        result = dict(entry)
-        for name, kind in kinds.items():
-            if name in result:
-                try:
-                    result[name] = cast(result[name], kind)
-                except NodeError as error:
-                    raise NodeError(f"field {name!r}: {error.message}", kind=error.kind) from None
-        return result
-
-    return _on_objects(change, "cast of fields")
-
-
 def _parse(setting: ParseFormat | Parse) -> Apply:
-    if isinstance(setting, str):
-        return lambda value, _: parse(value, setting)
-    options = setting.model_dump(exclude={"format"})
-    return lambda value, _: parse(value, setting.format, **options)
+    options = {"form": setting} if isinstance(setting, str) else setting.model_dump()
+    return lambda value, _: conversion.parse(value, **options)
 
 
 def _format(setting: TextFormat | Format) -> Apply:
-    if isinstance(setting, str):
-        return lambda value, _: format_text(value, setting)
-    options = setting.model_dump(exclude={"format"})
-    return lambda value, _: format_text(value, setting.format, **options)
+    options = {"form": setting} if isinstance(setting, str) else setting.model_dump()
+    return lambda value, _: conversion.format_text(value, **options)
 
 
 def _regex(setting: Regex) -> Apply:
     if setting.replace is not None:
-        pattern = setting.replace
-
-        def replace(value: Any, names: Names) -> str:
-            del names
-            refill()
-            return regex_replace(text_of(value, "regex"), pattern, setting.with_, 0, setting.ignore_case)
-
-        return replace
-    compiled = regex(setting.extract, ignore_case=setting.ignore_case)
-
-    def extract(value: Any, names: Names) -> Any:
-        del names
-        text = text_of(value, "regex")
-        if setting.all:
-            return [_groups(match) for match in compiled.finditer(text)]
-        match = compiled.search(text)
-        return None if match is None else _groups(match)
-
-    return extract
-
-
-def _groups(match: Any) -> Any:
-    named = match.groupdict()
-    if named:
-        return named
-    groups = match.groups()
-    return match.group(0) if not groups else groups[0] if len(groups) == 1 else list(groups)
+        return reshaping.replace(setting.replace, setting.with_, ignore_case=setting.ignore_case)
+    assert setting.extract is not None
+    return reshaping.extract(setting.extract, every=setting.all, ignore_case=setting.ignore_case)
 
 
 def _merge(setting: Merge | Literal[True]) -> Apply:
     merge = Merge() if setting is True else setting
-    join = _deep if merge.mode == "deep" else _shallow
-    other = compile_value(merge.with_)
-    alone = "with_" not in merge.model_fields_set
-
-    def apply(value: Any, names: Names) -> dict[str, Any]:
-        if alone and not isinstance(value, list):
-            raise NodeError(
-                f"merge without 'with' takes a list of objects, got {described(value)}", kind="type"
-            )
-        parts = value if alone else [value, other.evaluate(names)]
-        result: dict[str, Any] = {}
-        for index, part in enumerate(parts):
-            if not isinstance(part, Mapping):
-                which = f"entry {index}" if alone else ("the input", "'with'")[index]
-                raise NodeError(f"merge takes objects; {which} is {described(part)}", kind="type")
-            result = join(result, part, 0)
-        return result
-
-    return apply
-
-
-def _shallow(left: Mapping[str, Any], right: Mapping[str, Any], depth: int) -> dict[str, Any]:
-    del depth
-    return {**left, **right}
-
-
-def _deep(left: Mapping[str, Any], right: Mapping[str, Any], depth: int) -> dict[str, Any]:
-    if depth > _DEPTH:
-        raise NodeError(f"the objects are nested more than {_DEPTH} levels deep", kind="type")
-    merged = {**left, **right}
-    for name in left.keys() & right.keys():
-        if isinstance(left[name], Mapping) and isinstance(right[name], Mapping):
-            merged[name] = _deep(left[name], right[name], depth + 1)
-    return merged
-
-
-def _schema(schema: JsonSchema) -> Apply:
-    def apply(value: Any, names: Names) -> Any:
-        del names
-        problems = problems_of(schema, value, "value", code="schema")
-        if problems:
-            more = f" (and {len(problems) - _PROBLEMS} more)" if len(problems) > _PROBLEMS else ""
-            raise NodeError("; ".join(map(str, problems[:_PROBLEMS])) + more, kind="schema")
-        return value
-
-    return apply
+    deep = merge.mode == "deep"
+    return (
+        reshaping.merge(merge.with_, deep=deep)
+        if "with_" in merge.model_fields_set
+        else reshaping.merge_all(deep=deep)
+    )
 
 
 _BUILD: dict[str, Callable[[Any], Apply]] = {
-    "jmespath": _jmespath,
-    "pick": _pick,
-    "omit": _omit,
-    "rename": _rename,
-    "set": _set,
-    "cast": _cast,
+    "jmespath": reshaping.jmespath,
+    "pick": reshaping.pick,
+    "omit": reshaping.omit,
+    "rename": reshaping.rename,
+    "set": reshaping.set_fields,
+    "cast": reshaping.cast,
     "parse": _parse,
     "format": _format,
     "regex": _regex,
     "merge": _merge,
-    "schema_": _schema,
+    "schema_": reshaping.check_schema,
 }
 
 
@@ -467,7 +312,7 @@ def _step_type(step: TransformStep, before: Schema) -> Schema:
         kind = "string" if step.cast == "date" else step.cast
         return {"type": [kind, "null"]}
     if step.parse is not None:
-        form = step.parse if isinstance(step.parse, str) else step.parse.format
+        form = step.parse if isinstance(step.parse, str) else step.parse.form
         return {"csv": {"type": "array"}, "xml": {"type": "object"}, "date": {"type": "string"}}.get(form, {})
     if step.merge is not None:
         return {"type": "object"}

@@ -4,13 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
 from functools import cached_property
-from typing import Any, Literal, NamedTuple
+from typing import Any, ClassVar, Literal, NamedTuple
 
 from pydantic import Field
 
 from interlace.engine.document import Identifier, NodeSpec
 from interlace.engine.errors import NodeError
-from interlace.engine.expressions import Missing, compile_value, described, references
+from interlace.engine.expressions import Missing, compile_value
+from interlace.engine.expressions.values import described
 from interlace.engine.fields import Data, Lazy
 from interlace.engine.node import Config, Finding, Node, OpenOutput, RunContext, TypeContext
 from interlace.engine.schema import Schema
@@ -81,7 +82,10 @@ class VariableAggregator(Node[VariableAggregatorConfig, VariableAggregatorOutput
 
     kind = "VARIABLE_AGGREGATOR"
     group, icon = "data", "merge"
-    example = {"mode": "first", "values": ["{{ approve.comment }}", "{{ reject.comment }}"]}
+    example: ClassVar[dict[str, Any]] = {
+        "mode": "first",
+        "values": ["{{ approve.comment }}", "{{ reject.comment }}"],
+    }
 
     @cached_property
     def _branches(self) -> dict[str, tuple[Mode, list[_Branch]]]:
@@ -111,11 +115,13 @@ class VariableAggregator(Node[VariableAggregatorConfig, VariableAggregatorOutput
             yield Finding(
                 code="aggregator",
                 field="config.values",
-                message=f"{what} are given",
+                message=f"{what} are given.",
                 fix="Give one of the two.",
             )
         for name in _twice([group.name for group in config.groups]):
-            yield Finding(code="aggregator", field="config.groups", message=f"two groups are called {name!r}")
+            yield Finding(
+                code="aggregator", field="config.groups", message=f"two groups are called {name!r}."
+            )
         for where, mode, values in (
             ("config.values", config.mode, config.values),
             *(
@@ -126,7 +132,7 @@ class VariableAggregator(Node[VariableAggregatorConfig, VariableAggregatorOutput
             if mode == "all":
                 for name in _twice([_name(entry, index) for index, entry in enumerate(values)]):
                     yield Finding(
-                        code="aggregator", field=where, message=f"two branches are called {name!r}",
+                        code="aggregator", field=where, message=f"two branches are called {name!r}.",
                         fix="Write them as {name, value} with different names.",
                     )  # fmt: skip
 
@@ -161,7 +167,7 @@ def _name(entry: Any, index: int) -> str:
     name, value = _entry(entry)
     if name is not None:
         return str(name)
-    return next((reference.root for reference in references(value)), str(index))
+    return next((reference.root for reference in compile_value(value).references), str(index))
 
 
 def _branches(values: Sequence[Any]) -> Iterator[_Branch]:

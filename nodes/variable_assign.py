@@ -4,13 +4,15 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator
 from functools import cached_property
-from typing import Any, Literal, NamedTuple
+from typing import Any, ClassVar, Literal, NamedTuple
 
 from pydantic import Field
 
 from interlace.engine.document import Identifier, NodeSpec
 from interlace.engine.errors import NodeError
-from interlace.engine.expressions import compile_value, described, equal
+from interlace.engine.expressions import compile_value
+from interlace.engine.expressions.comparison import equal
+from interlace.engine.expressions.values import described
 from interlace.engine.fields import Data, Lazy
 from interlace.engine.node import Config, Finding, Node, OpenOutput, RunContext, TypeContext
 from interlace.engine.schema import Schema
@@ -67,7 +69,9 @@ class VariableAssign(Node[VariableAssignConfig, VariableAssignOutput]):
 
     kind = "VARIABLE_ASSIGN"
     group, icon = "data", "variable"
-    example = {"assignments": [{"variable": "total", "op": "increment", "value": 1}]}
+    example: ClassVar[dict[str, Any]] = {
+        "assignments": [{"variable": "total", "op": "increment", "value": 1}]
+    }
 
     @cached_property
     def _changes(self) -> list[_Change]:
@@ -94,7 +98,7 @@ class VariableAssign(Node[VariableAssignConfig, VariableAssignOutput]):
                 yield Finding(
                     code="no_value",
                     field=f"config.assignments[{index}].value",
-                    message=f"operation {entry.op!r} needs a value",
+                    message=f"operation {entry.op!r} needs a value.",
                 )
 
     def run(self, config: VariableAssignConfig, ctx: RunContext) -> VariableAssignOutput:
