@@ -14,7 +14,7 @@ from collections import deque
 from collections.abc import Mapping
 from typing import Any, NamedTuple
 
-from interlace.engine.errors import NodeError
+from interlace.engine.errors import InterlaceError, NodeError
 from interlace.engine.expressions import Missing, NodeOutputs, NullOutputs
 from interlace.engine.node import Bodies, RunInfo
 from interlace.engine.protocols import Clock, Journal, Services
@@ -30,6 +30,10 @@ _TURN_SECONDS = 0.01
 """Longest stretch of inline nodes before the event loop gets its turn."""
 _CANCEL_SECONDS = 5.0
 """How long cancelled nodes may take to clean up before the run ends without them."""
+
+
+class Detached(InterlaceError):  # noqa: N818 - not a failure of the run
+    """This process let go of the run; it goes on where its journal ends."""
 
 
 class Decided(NamedTuple):
@@ -96,6 +100,11 @@ class Execution:
             self.ending.cancelled(reason)
             self._end_scope(self.root, "abandoned", None)
             self._wake()
+
+    def detach(self) -> None:
+        """Let go of the run without ending it: nothing more is started, what runs is interrupted."""
+        if self.root.ended is None:
+            self._broken(Detached())
 
     # -- the loop -----------------------------------------------------------------------------------------
 
