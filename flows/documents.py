@@ -13,7 +13,8 @@ from interlace.engine.registry import Registry
 from interlace.engine.run import Plan, compile_plan
 from interlace.engine.source import Source, load, load_file
 from interlace.engine.validate import validate
-from interlace.store import NotFoundError, Store
+from interlace.store import Store
+from interlace.store.errors import NotFoundError
 from interlace.store.runs import hash_document
 
 _KEPT = 256

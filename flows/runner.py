@@ -27,8 +27,9 @@ from interlace.engine.run import Execution, Recorded, RunResult, prepare
 from interlace.engine.run.execution import Detached
 from interlace.flows.documents import Documents, Pinned
 from interlace.flows.recorded import recorded_of
-from interlace.store import FencedError, NewRun, Run, Store
-from interlace.store.run_row import FINAL
+from interlace.store import Store
+from interlace.store.errors import FencedError
+from interlace.store.run_row import FINAL, NewRun, Run
 
 LEASE_SECONDS = 15.0
 _BEAT_SECONDS = 0.4
