@@ -6,8 +6,11 @@ something large is charged to the budget.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence as Items
+from collections.abc import Callable
+from collections.abc import Sequence as Items
 from typing import Any, Final, Protocol, TypeAlias
+
+from minijinja import Markup, safe
 
 from interlace.engine.expressions import arithmetic, comparison
 from interlace.engine.expressions.access import member, sliced
@@ -66,31 +69,13 @@ def multiplies(node: Node) -> bool:
 
 def _literal(node: Literal) -> Run:
     value = node.value
-    return lambda scope: value
+    return lambda _scope: value
 
 
 def _path(node: Path) -> Run:
     root, keys = node.root, node.keys
-    if not keys:
-
-        def whole(scope: Scope) -> Any:
-            value = scope.lookup(root)
-            return value if value.__class__ is not Missing else _located(value, root, ())
-
-        return whole
     if len(keys) == 1 and isinstance(keys[0], str):
-        (key,) = keys
-
-        def field(scope: Scope) -> Any:
-            value = scope.lookup(root)
-            if isinstance(value, dict):
-                try:
-                    return value[key]
-                except KeyError:
-                    pass
-            return descend(value, root, keys)
-
-        return field
+        return _field(root, keys[0])
 
     def walk(scope: Scope) -> Any:
         start = value = scope.lookup(root)
@@ -102,9 +87,24 @@ def _path(node: Path) -> Run:
                 except (KeyError, IndexError):
                     pass
             return descend(start, root, keys)
-        return value
+        return value if value.__class__ is not Missing else descend(value, root, keys)
 
     return walk
+
+
+def _field(root: str, key: str) -> Run:
+    """Give the closure of the most common path, `node.field`."""
+
+    def field(scope: Scope) -> Any:
+        value = scope.lookup(root)
+        if isinstance(value, dict):
+            try:
+                return value[key]
+            except KeyError:
+                pass
+        return descend(value, root, (key,))
+
+    return field
 
 
 def descend(value: Any, root: str, keys: tuple[Key, ...]) -> Any:
@@ -152,7 +152,9 @@ def _item(node: Item) -> Run:
 
 def _slice(node: Slice) -> Run:
     base = build(node.base)
-    first, last, step = (build(part) if part is not None else None for part in (node.first, node.last, node.step))
+    first, last, step = (
+        build(part) if part is not None else None for part in (node.first, node.last, node.step)
+    )
 
     def run(scope: Any) -> Any:
         return _measured(
@@ -191,10 +193,7 @@ def _record(node: Record) -> Run:
     pairs = [(build(key), build(value)) for key, value in node.pairs]
 
     def run(scope: Any) -> Any:
-        return {
-            _key(key(scope)): _given(value(scope), "as a value of a mapping")
-            for key, value in pairs
-        }
+        return {_key(key(scope)): _given(value(scope), "as a value of a mapping") for key, value in pairs}
 
     return run
 
@@ -233,9 +232,16 @@ def _concat(node: Concat) -> Run:
 
     def run(scope: Any) -> Any:
         texts = []
+        marked = False
         for part in parts:
             value = part(scope)
-            texts.append(value if value.__class__ is str else to_text(value))
+            if value.__class__ is str:
+                texts.append(value)
+            else:
+                marked = marked or value.__class__ is Markup
+                texts.append(to_text(value))
+        if marked and getattr(scope, "escapes", False):
+            return safe("").join(texts)
         length = sum(map(len, texts))
         if length > _SMALL_TEXT:
             reserve_text(length)
@@ -277,12 +283,16 @@ def _default(node: Filter) -> Run:
     options = {name: build(value) for name, value in node.options}
     for name, argument in zip(("default", "boolean"), node.arguments, strict=False):
         options[name] = build(argument)
-    fallback = options.get("default", lambda scope: "")
+    fallback = options.get("default", lambda _scope: "")
     boolean = options.get("boolean")
 
     def run(scope: Any) -> Any:
         value = operand(scope)
-        if value is None or value.__class__ is Missing or (boolean is not None and not value and boolean(scope)):
+        if (
+            value is None
+            or value.__class__ is Missing
+            or (boolean is not None and not value and boolean(scope))
+        ):
             return fallback(scope)
         return value
 
@@ -295,25 +305,21 @@ def _filter(node: Filter) -> Run:
     function = FILTERS[node.name].function
     operand = build(node.operand)
     use = f"as the input of the filter {node.name!r}"
-    arguments, options = _arguments(node.arguments, node.options, f"as an argument of the filter {node.name!r}")
 
-    def run(scope: Any) -> Any:
+    def given(scope: Any) -> Any:
         value = operand(scope)
         if value.__class__ is Missing:
             raise missing_error(value, use)
         if value.__class__ is str and len(value) > _SMALL_TEXT:
             checked_text(value)
-        return _measured(function(value, *arguments(scope), **options(scope)))
+        return value
 
-    def plain(scope: Any) -> Any:
-        value = operand(scope)
-        if value.__class__ is Missing:
-            raise missing_error(value, use)
-        if value.__class__ is str and len(value) > _SMALL_TEXT:
-            checked_text(value)
-        return _measured(function(value))
-
-    return run if node.arguments or node.options else plain
+    if not node.arguments and not node.options:
+        return lambda scope: _measured(function(given(scope)))
+    arguments, options = _arguments(
+        node.arguments, node.options, f"as an argument of the filter {node.name!r}"
+    )
+    return lambda scope: _measured(function(given(scope), *arguments(scope), **options(scope)))
 
 
 def _arguments(
@@ -324,7 +330,7 @@ def _arguments(
     named = [(name, build(value)) for name, value in options]
     if all(isinstance(argument, Literal) for argument in arguments):
         constants = tuple(argument.value for argument in arguments if isinstance(argument, Literal))
-        values: Callable[[Any], Items[Any]] = lambda scope: constants  # noqa: E731 - one of two forms
+        values: Callable[[Any], Items[Any]] = lambda _scope: constants  # noqa: E731 - one of two forms
     else:
         values = lambda scope: [_given(run(scope), use) for run in positional]  # noqa: E731 - one of two forms
     return values, lambda scope: {name: _given(run(scope), use) for name, run in named}
@@ -344,7 +350,9 @@ def _test(node: Test) -> Run:
 
 def _call(node: Call) -> Run:
     if node.local:
-        raise AssertionError(f"the call of {node.name!r} belongs to the template")
+        # The template has called its macro already and passes the result under this name.
+        name = f"#{node.start}"
+        return lambda scope: scope.local(name)
     function = FUNCTIONS[node.name].function
     arguments, options = _arguments(node.arguments, node.options, f"as an argument of {node.name}()")
     return lambda scope: _measured(function(*arguments(scope), **options(scope)))

@@ -13,7 +13,8 @@ from interlace.engine.expressions.catalogue import (
     check_test,
     method_hint,
 )
-from interlace.engine.expressions.cursor import NO_LOCALS, Cursor
+from interlace.engine.expressions.cursor import NO_LOCALS
+from interlace.engine.expressions.displays import Displays
 from interlace.engine.expressions.syntax import (
     MAX_DEPTH,
     Binary,
@@ -28,8 +29,6 @@ from interlace.engine.expressions.syntax import (
     Local,
     Node,
     Path,
-    Record,
-    Sequence,
     Slice,
     SyntaxProblem,
     Test,
@@ -71,7 +70,7 @@ def parse(source: str, tokens: Tokens, local: AbstractSet[str] = NO_LOCALS) -> N
     return node
 
 
-class Parser(Cursor):
+class Parser(Displays):
     """Reads expressions from the cursor; templates use it to read several in a row."""
 
     __slots__ = ()
@@ -85,7 +84,9 @@ class Parser(Cursor):
             node = self._conditional(node)
         self.level -= 1
         if outermost and self.at > _SHALLOW and depth(node) > MAX_DEPTH:
-            raise SyntaxProblem(f"the expression is nested more than {MAX_DEPTH} levels deep", self.source, self.starts[0])
+            raise SyntaxProblem(
+                f"the expression is nested more than {MAX_DEPTH} levels deep", self.source, self.starts[0]
+            )
         return node
 
     def without_condition(self) -> Node:
@@ -94,7 +95,9 @@ class Parser(Cursor):
         node = self._binary(0)
         self.level -= 1
         if self.at > _SHALLOW and depth(node) > MAX_DEPTH:
-            raise SyntaxProblem(f"the expression is nested more than {MAX_DEPTH} levels deep", self.source, self.starts[0])
+            raise SyntaxProblem(
+                f"the expression is nested more than {MAX_DEPTH} levels deep", self.source, self.starts[0]
+            )
         return node
 
     def _conditional(self, then: Node) -> Node:
@@ -107,10 +110,7 @@ class Parser(Cursor):
         return Conditional(test, then, otherwise, then.start, self.ends[self.at - 1])
 
     def _binary(self, above: int) -> Node:
-        if self.kind == "not":
-            left = self._negated(above)
-        else:
-            left = self._unary()
+        left = self._negated(above) if self.kind == "not" else self._unary()
         while (level := _BINARY.get(self.kind, 0)) > above:
             operator = self.kind
             if level == _COMPARE:
@@ -180,25 +180,25 @@ class Parser(Cursor):
             return Literal(-operand.value if sign == "-" else operand.value, start, operand.end)
         return Unary(sign, operand, start, operand.end)
 
-    def _primary(self) -> Node:
+    def _primary(self) -> Node:  # noqa: PLR0911 - one case a kind of token
         at = self.at
         kind = self.kind
         start = self.starts[at]
         if kind == "name":
             return self._named(self.texts[at], start)
         if kind == "string":
-            return self._string(start)
+            return self.string(start)
         if kind == "number":
             self.advance()
             return Literal(number_value(self.texts[at], self.source, start), start, self.ends[at])
         if kind == "(":
-            return self._grouped(start)
+            return self.grouped(start)
         if kind == "[":
             self.advance()
-            return self._display(self._items("]"), start)
+            return self.display(self.items("]"), start)
         if kind == "{":
-            return self._record(start)
-        self.unexpected()
+            return self.record(start)
+        return self.unexpected()
 
     def _named(self, text: str, start: int) -> Node:
         """Parse a constant, or a name with the constant keys after it."""
@@ -236,61 +236,6 @@ class Parser(Cursor):
             value = number_value(self.texts[at], self.source, self.starts[at])
         return value if isinstance(value, str | int) else None
 
-    def _string(self, start: int) -> Node:
-        parts = []
-        while self.kind == "string":
-            parts.append(string_value(self.texts[self.at], self.source, self.starts[self.at]))
-            self.advance()
-        return Literal("".join(parts), start, self.ends[self.at - 1])
-
-    def _grouped(self, start: int) -> Node:
-        self.advance()
-        if self.kind == ")":
-            self.advance()
-            return Literal([], start, self.ends[self.at - 1])
-        node = self.expression()
-        if self.kind == ",":
-            self.advance()
-            return self._display([node, *self._items(")")], start)
-        self.expect(")")
-        return node
-
-    def _items(self, closer: str) -> list[Node]:
-        items: list[Node] = []
-        while self.kind != closer:
-            items.append(self.expression())
-            if self.kind != ",":
-                break
-            self.advance()
-        self.expect(closer)
-        return items
-
-    def _display(self, items: list[Node], start: int) -> Node:
-        end = self.ends[self.at - 1]
-        constants = [item.value for item in items if isinstance(item, Literal)]
-        if len(constants) == len(items):
-            return Literal(constants, start, end)
-        return Sequence(tuple(items), start, end)
-
-    def _record(self, start: int) -> Node:
-        self.advance()
-        pairs: list[tuple[Node, Node]] = []
-        while self.kind != "}":
-            key = self.expression()
-            if isinstance(key, Literal) and not isinstance(key.value, str | int):
-                raise SyntaxProblem("a mapping's key must be text", self.source, key.start)
-            self.expect(":")
-            pairs.append((key, self.expression()))
-            if self.kind != ",":
-                break
-            self.advance()
-        self.expect("}")
-        end = self.ends[self.at - 1]
-        constants = {_key_text(k.value): v.value for k, v in pairs if isinstance(k, Literal) and isinstance(v, Literal)}
-        if all(isinstance(k, Literal) and isinstance(v, Literal) for k, v in pairs):
-            return Literal(constants, start, end)
-        return Record(tuple(pairs), start, end)
-
     def _postfix(self, node: Node) -> Node:
         while self.kind in _POSTFIX:
             if self.kind == "(":
@@ -308,7 +253,11 @@ class Parser(Cursor):
         if text.isidentifier():
             key = Literal(text, self.starts[self.at], self.ends[self.at])
         elif text.isdecimal() and text.isascii():
-            key = Literal(number_value(text, self.source, self.starts[self.at]), self.starts[self.at], self.ends[self.at])
+            key = Literal(
+                number_value(text, self.source, self.starts[self.at]),
+                self.starts[self.at],
+                self.ends[self.at],
+            )
         else:
             self.fail(f"expected a field's name {self.before()}; write other names as ['…']")
         self.advance()
@@ -366,6 +315,15 @@ class Parser(Cursor):
         self.expect(")")
         return tuple(arguments), tuple(options)
 
+    def filtered(self, name: str) -> Node:
+        """Parse the filters of a `{% filter %}` block, as applied to a local value."""
+        node: Node = Local(name, (), self.starts[self.at], self.starts[self.at])
+        self.at -= 1
+        while True:
+            node = self._filter(node)
+            if self.kind != "|":
+                return node
+
     def _filter(self, operand: Node) -> Node:
         self.advance()
         at = self.at
@@ -406,7 +364,3 @@ def extended(base: Node, key: Node, end: int) -> Node:
         if isinstance(value, str) or (isinstance(value, int) and not isinstance(value, bool)):
             return type(base)(base.root, (*base.keys, value), base.start, end)
     return Item(base, key, base.start, end)
-
-
-def _key_text(key: str | int) -> str:
-    return key if isinstance(key, str) else str(key)
