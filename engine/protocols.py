@@ -171,6 +171,10 @@ class Services:
         """Offer an implementation of a protocol."""
         self._entries[protocol] = implementation
 
+    def with_service(self, protocol: type[S], implementation: S) -> Services:
+        """The same services and one more, for one run."""
+        return Services({**self._entries, protocol: implementation})
+
     def get(self, protocol: type[S]) -> S:
         """The implementation of a protocol.
 

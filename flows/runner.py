@@ -22,7 +22,7 @@ from interlace.engine.clock import SystemClock
 from interlace.engine.errors import InterlaceError, StoreError
 from interlace.engine.inputs import prepare_inputs
 from interlace.engine.node import RunInfo
-from interlace.engine.protocols import Clock, Services
+from interlace.engine.protocols import Clock, Files, Services
 from interlace.engine.run import Execution, Recorded, RunResult, prepare
 from interlace.engine.run.execution import Detached
 from interlace.flows.documents import Documents, Pinned
@@ -165,12 +165,13 @@ class Runner:
     ) -> None:  # fmt: skip
         active = self.active[run_id] = Active(run_id)
         journal = self.store.journal(run_id, epoch, first_seq)
+        services = self.services.with_service(Files, self.store.files.of_run(run_id))  # type: ignore[type-abstract]
 
         async def work() -> RunResult:
             slot = self._slots if info.depth == 0 else contextlib.nullcontext()
             async with slot:
                 active.execution = prepare(
-                    pinned.plan, info, inputs, journal=journal, services=self.services, clock=self.clock, recorded=recorded
+                    pinned.plan, info, inputs, journal=journal, services=services, clock=self.clock, recorded=recorded
                 )
                 if active.cancelled is not None:
                     active.execution.cancel(active.cancelled)

@@ -66,7 +66,7 @@ async def run_attempts(execution: Execution, scope: Scope, plan: NodePlan, path:
     try:
         if plan.spec.wait is not None and (record is None or record.status in ("pending", "suspended")):
             await _wait(execution, scope, plan, path)
-        if record is not None and record.status == "running":
+        if record is not None and record.status in ("running", "cancelled"):
             attempt = _after_interruption(execution, plan, path, record.attempt)
         while True:
             context = Context(execution, scope, plan, path, attempt)
