@@ -14,7 +14,9 @@ S = TypeVar("S")
 class Journal(Protocol):
     """The record of one run. Appended events become durable, in order, at the next commit."""
 
-    def append(self, kind: str, path: str = "", attempt: int = 0, data: Mapping[str, Any] | None = None) -> None:
+    def append(
+        self, kind: str, path: str = "", attempt: int = 0, data: Mapping[str, Any] | None = None
+    ) -> None:
         """Add an event; its data is encoded at once, so later changes of the values do not matter.
 
         Raises:
@@ -92,7 +94,14 @@ class Children(Protocol):
     """Starts the child runs of SUB_WORKFLOW."""
 
     async def run(
-        self, workflow: str, version: str | int, inputs: Mapping[str, Any], *, parent: str, path: str, wait: bool
+        self,
+        workflow: str,
+        version: str | int,
+        inputs: Mapping[str, Any],
+        *,
+        parent: str,
+        path: str,
+        wait: bool,
     ) -> ChildResult:
         """Start (or after a crash find again) the child of `parent` at `path` and wait for its end.
 
@@ -140,11 +149,11 @@ class CodeRunner(Protocol):
         packages: Sequence[str] = (),
         network: bool = False,
     ) -> CodeResult:
-        """Call `main` of the code with the inputs by name and give what it returned. Cancelling the call ends the code.
+        """Call `main(**inputs)` of the code and give what it returned. Cancelling the call ends the code.
 
         Raises:
-            NodeError: the code failed (kind: the class name of its exception; the message names the user's line), went
-                over a limit, or no sandbox is available.
+            NodeError: the code failed (kind: the class name of its exception, message: the traceback at the user's
+                lines), went over a limit, or no sandbox is available.
         """
         ...
 

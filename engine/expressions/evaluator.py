@@ -6,7 +6,8 @@ something large is charged to the budget.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence as Items
+from collections.abc import Callable
+from collections.abc import Sequence as Items
 from typing import Any, Final, Protocol, TypeAlias
 
 from interlace.engine.expressions import arithmetic, comparison
@@ -152,7 +153,9 @@ def _item(node: Item) -> Run:
 
 def _slice(node: Slice) -> Run:
     base = build(node.base)
-    first, last, step = (build(part) if part is not None else None for part in (node.first, node.last, node.step))
+    first, last, step = (
+        build(part) if part is not None else None for part in (node.first, node.last, node.step)
+    )
 
     def run(scope: Any) -> Any:
         return _measured(
@@ -191,10 +194,7 @@ def _record(node: Record) -> Run:
     pairs = [(build(key), build(value)) for key, value in node.pairs]
 
     def run(scope: Any) -> Any:
-        return {
-            _key(key(scope)): _given(value(scope), "as a value of a mapping")
-            for key, value in pairs
-        }
+        return {_key(key(scope)): _given(value(scope), "as a value of a mapping") for key, value in pairs}
 
     return run
 
@@ -282,7 +282,11 @@ def _default(node: Filter) -> Run:
 
     def run(scope: Any) -> Any:
         value = operand(scope)
-        if value is None or value.__class__ is Missing or (boolean is not None and not value and boolean(scope)):
+        if (
+            value is None
+            or value.__class__ is Missing
+            or (boolean is not None and not value and boolean(scope))
+        ):
             return fallback(scope)
         return value
 
@@ -295,7 +299,9 @@ def _filter(node: Filter) -> Run:
     function = FILTERS[node.name].function
     operand = build(node.operand)
     use = f"as the input of the filter {node.name!r}"
-    arguments, options = _arguments(node.arguments, node.options, f"as an argument of the filter {node.name!r}")
+    arguments, options = _arguments(
+        node.arguments, node.options, f"as an argument of the filter {node.name!r}"
+    )
 
     def run(scope: Any) -> Any:
         value = operand(scope)

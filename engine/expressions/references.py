@@ -82,7 +82,9 @@ def _walk(node: Node, guarded: bool, known: frozenset[_Place]) -> Iterator[Refer
                 yield from _walk(part, guarded and node.name == "default", known)
         case Test():
             for part in (node.operand, *node.arguments):
-                yield from _walk(part, node.name in NULL_SAFE or part is node.operand and _mild(node), known)
+                yield from _walk(
+                    part, node.name in NULL_SAFE or (part is node.operand and _mild(node)), known
+                )
         case Comparison():
             yield from _walk_comparison(node, known)
         case Embedded():
@@ -152,7 +154,11 @@ def _shown(test: Node, *, holds: bool) -> frozenset[_Place]:
                 return frozenset({(path.root, path.keys)}) if holds is not absent else _NOTHING
             return frozenset({(path.root, path.keys)}) if holds and test.name != "ne" else _NOTHING
         case Comparison(first=Path() as path, links=((operator, Literal() as other),)):
-            there = (operator == "==" and other.value is not None) if holds else (operator == "!=" and other.value is not None)
+            there = (
+                (operator == "==" and other.value is not None)
+                if holds
+                else (operator == "!=" and other.value is not None)
+            )
             there = there or (operator == ("!=" if holds else "==") and other.value is None)
             return frozenset({(path.root, path.keys)}) if there else _NOTHING
         case _:

@@ -92,7 +92,13 @@ def kind_of(value: object) -> str:
     """Name the kind of a value as users know it: text, number, boolean, null, list, mapping."""
     found = _KINDS.get(type(value))
     if found is None:
-        for plain, name in ((str, "text"), (Mapping, "mapping"), (list, "list"), (float, "number"), (int, "number")):
+        for plain, name in (
+            (str, "text"),
+            (Mapping, "mapping"),
+            (list, "list"),
+            (float, "number"),
+            (int, "number"),
+        ):
             if isinstance(value, plain):
                 return name
         return type(value).__name__
@@ -104,7 +110,11 @@ def described(value: object) -> str:
     if value is None or isinstance(value, Missing):
         return kind_of(value)
     if isinstance(value, str | int | float):
-        shown = to_text(value) if not isinstance(value, str) else repr(value if len(value) <= 40 else value[:37] + "…")  # noqa: PLR2004 - fits in a line
+        shown = (
+            to_text(value)
+            if not isinstance(value, str)
+            else repr(value if len(value) <= 40 else value[:37] + "…")
+        )
         return f"{kind_of(value)} {shown}"
     return kind_of(value)
 

@@ -45,7 +45,7 @@ def _compile_model(model: BaseModel, path: str) -> Resolve | None:
 
 def _compile_field(model: type[BaseModel], name: str, value: Any, path: str) -> Resolve | None:
     compiled = compile_value(value)
-    if compiled.constant:
+    if compiled.constant and compiled.node.value is value:
         return None
     check = _checker(model, name)
     evaluate = compiled.evaluate

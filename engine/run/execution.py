@@ -165,7 +165,11 @@ class Execution:
 
     def _start(self, scope: Scope, plan: NodePlan) -> None:
         path = scope.prefix + plan.id
-        if self.recorded and (record := self.recorded.get(path)) is not None and self._take_again(scope, plan, record):
+        if (
+            self.recorded
+            and (record := self.recorded.get(path)) is not None
+            and self._take_again(scope, plan, record)
+        ):
             return
         if plan.spec.disabled:
             self._skip(scope, plan, "disabled", plan.handles[:1])
@@ -237,7 +241,12 @@ class Execution:
         self._note_success(scope, plan, outputs, handles, context.why)
 
     def _note_success(
-        self, scope: Scope, plan: NodePlan, outputs: dict[str, Any], handles: tuple[str, ...], why: Mapping[str, str] | None
+        self,
+        scope: Scope,
+        plan: NodePlan,
+        outputs: dict[str, Any],
+        handles: tuple[str, ...],
+        why: Mapping[str, str] | None,
     ) -> None:
         scope.names[plan.id] = NodeOutputs(outputs)
         if why:
@@ -340,7 +349,9 @@ class Execution:
 
     def _timed_out(self, seconds: float) -> None:
         if self.root.ended is None:
-            error = error_of(message=f"the run took longer than its time-out of {seconds:g} s", kind="timeout")
+            error = error_of(
+                message=f"the run took longer than its time-out of {seconds:g} s", kind="timeout"
+            )
             self._end_scope(self.root, "failed", error)
 
     async def _finish(self) -> RunResult:
@@ -365,7 +376,14 @@ def as_error(failure: Exception, plan: NodePlan, path: str, attempt: int) -> dic
         return inner
     if isinstance(failure, NodeError):
         return error_of(
-            message=failure.message, kind=failure.kind, node=plan.id, path=path, attempt=attempt, retryable=failure.retryable
+            message=failure.message,
+            kind=failure.kind,
+            node=plan.id,
+            path=path,
+            attempt=attempt,
+            retryable=failure.retryable,
         )
-    message = f"{type(failure).__name__}: {failure} (a fault in node type {plan.spec.type}, not in the workflow)"
+    message = (
+        f"{type(failure).__name__}: {failure} (a fault in node type {plan.spec.type}, not in the workflow)"
+    )
     return error_of(message=message, kind="internal", node=plan.id, path=path, attempt=attempt)
