@@ -77,12 +77,16 @@ def sliced(value: Any, first: Any, last: Any, step: Any) -> Any:
     if isinstance(value, Missing):
         return value
     if not isinstance(value, str | list | tuple):
-        raise ExpressionError(f"only a text or a list can be sliced, not {described(value)}", kind="wrong_type")
+        raise ExpressionError(
+            f"only a text or a list can be sliced, not {described(value)}", kind="wrong_type"
+        )
     bounds = []
     for bound in (first, last, step):
         index = _index(bound)
         if index is None and bound is not None:
-            raise ExpressionError(f"the bounds of a slice are whole numbers, not {described(bound)}", kind="wrong_type")
+            raise ExpressionError(
+                f"the bounds of a slice are whole numbers, not {described(bound)}", kind="wrong_type"
+            )
         bounds.append(index)
     if bounds[2] == 0:
         raise ExpressionError("the step of a slice cannot be 0", kind="wrong_type")

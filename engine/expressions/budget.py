@@ -38,7 +38,9 @@ def refill() -> None:
 
 def too_large(what: str) -> ExpressionError:
     """Make the error for a result beyond the limits."""
-    return ExpressionError(f"{what}; expressions are for small work, use a CODE node for more", kind="expression_limit")
+    return ExpressionError(
+        f"{what}; expressions are for small work, use a CODE node for more", kind="expression_limit"
+    )
 
 
 def charge(amount: int) -> None:

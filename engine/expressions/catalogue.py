@@ -11,7 +11,12 @@ from interlace.engine.expressions.predicates import PREDICATES
 from interlace.engine.expressions.syntax import SyntaxProblem
 from interlace.engine.problems import nearest
 
-_METHODS: Final = {"strip": "trim", "format": "~ to join texts", "get": "['key'] | default(…)", "append": "+ [item]"}
+_METHODS: Final = {
+    "strip": "trim",
+    "format": "~ to join texts",
+    "get": "['key'] | default(…)",
+    "append": "+ [item]",
+}
 
 
 class UnknownName(SyntaxProblem):
@@ -19,7 +24,9 @@ class UnknownName(SyntaxProblem):
 
     def __init__(self, what: str, name: str, known: Iterable[str], source: str, position: int) -> None:
         close = nearest(name, known)
-        super().__init__(f"no {what} {name!r}" + (f"; did you mean {close!r}?" if close else ""), source, position)
+        super().__init__(
+            f"no {what} {name!r}" + (f"; did you mean {close!r}?" if close else ""), source, position
+        )
         self.kind = f"unknown_{what}"
         self.name = name
 
@@ -54,25 +61,36 @@ def method_hint(method: object) -> str:
     """Say what stands for a method call such as `x.strip()`."""
     instead = _METHODS.get(str(method))
     if instead is None:
-        instead = f"| {ALIASES.get(str(method), method)}" if method in FILTERS or method in ALIASES else "| filter"
+        instead = (
+            f"| {ALIASES.get(str(method), method)}" if method in FILTERS or method in ALIASES else "| filter"
+        )
     elif instead in FILTERS:
         instead = f"| {instead}"
     return f"values have no methods such as {method!r}; write `x {instead}`"
 
 
 def check_arguments(
-    what: str, spec: Spec, arguments: tuple[Any, ...], options: tuple[tuple[str, Any], ...], source: str, position: int
+    what: str,
+    spec: Spec,
+    arguments: tuple[Any, ...],
+    options: tuple[tuple[str, Any], ...],
+    source: str,
+    position: int,
 ) -> None:
     """Raise where a filter or function does not take these arguments."""
     if not arguments and not options and not spec.least:
         return
     if len(arguments) > spec.most:
-        raise SyntaxProblem(f"{what} takes at most {spec.most} argument(s), not {len(arguments)}", source, position)
+        raise SyntaxProblem(
+            f"{what} takes at most {spec.most} argument(s), not {len(arguments)}", source, position
+        )
     if spec.names != ("*",):
         for name, _ in options:
             if name not in spec.names:
                 close = nearest(name, spec.names)
-                hint = f"; did you mean {close!r}?" if close else f"; it has {', '.join(spec.names) or 'none'}"
+                hint = (
+                    f"; did you mean {close!r}?" if close else f"; it has {', '.join(spec.names) or 'none'}"
+                )
                 raise SyntaxProblem(f"{what} has no argument {name!r}{hint}", source, position)
             if name in spec.names[: len(arguments)]:
                 raise SyntaxProblem(f"{what} gets its argument {name!r} twice", source, position)

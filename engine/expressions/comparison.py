@@ -12,7 +12,9 @@ from interlace.engine.errors import ExpressionError
 from interlace.engine.expressions.budget import MAX_STEPS, charge_steps, checked_text, too_large
 from interlace.engine.expressions.values import Missing, described, missing_error, to_text
 
-_NUMERIC: Final = re.compile(r"\s*[+-]?(?:[0-9]+(?P<fraction>\.[0-9]*)?|(?P<leading>\.[0-9]+))(?P<power>[eE][+-]?[0-9]{1,4})?\s*\Z")
+_NUMERIC: Final = re.compile(
+    r"\s*[+-]?(?:[0-9]+(?P<fraction>\.[0-9]*)?|(?P<leading>\.[0-9]+))(?P<power>[eE][+-]?[0-9]{1,4})?\s*\Z"
+)
 _MAX_NUMERIC: Final = 400
 _ISO_DATE: Final = re.compile(r"[0-9]{4}-[0-9]{2}-[0-9]{2}(?:\Z|[T ][0-9]{2}:[0-9]{2})")
 _LONG: Final = 4096
@@ -84,8 +86,10 @@ def _equal_number(number: float, other: object) -> bool:
 
 
 def _equal_lists(left: Any, right: Any, steps: list[int]) -> bool:
-    return len(left) == len(right) and _spend(steps, len(left)) and all(
-        _equal(a, b, steps) for a, b in zip(left, right, strict=True)
+    return (
+        len(left) == len(right)
+        and _spend(steps, len(left))
+        and all(_equal(a, b, steps) for a, b in zip(left, right, strict=True))
     )
 
 

@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Mapping
 from functools import lru_cache
-from typing import Any, Final, Literal as OneOf
+from typing import Any, Final
 
 from minijinja import Markup
 
@@ -85,7 +85,9 @@ class Compiled:
         try:
             value = run(names)
         except (RecursionError, MemoryError, OverflowError, UnicodeError) as error:
-            raise ExpressionError(f"the expression cannot be computed: {error}", kind="expression_limit") from error
+            raise ExpressionError(
+                f"the expression cannot be computed: {error}", kind="expression_limit"
+            ) from error
         if value.__class__ in _PLAIN:
             return value
         return _settled(value)
@@ -120,13 +122,21 @@ def _settled(value: Any) -> Any:
 
 def _is_structure(node: Node) -> bool:
     """Whether the tree was made by `compile_value`, whose parts check their own size."""
-    parts = node.items if isinstance(node, Sequence) else [v for _, v in node.pairs] if isinstance(node, Record) else []
+    parts = (
+        node.items
+        if isinstance(node, Sequence)
+        else [v for _, v in node.pairs]
+        if isinstance(node, Record)
+        else []
+    )
     return any(isinstance(part, Embedded) or _is_structure(part) for part in parts)
 
 
 def _check_length(source: str) -> None:
     if len(source) > MAX_EXPRESSION:
-        raise SyntaxProblem(f"an expression has at most {MAX_EXPRESSION:,} characters", source, MAX_EXPRESSION)
+        raise SyntaxProblem(
+            f"an expression has at most {MAX_EXPRESSION:,} characters", source, MAX_EXPRESSION
+        )
 
 
 @lru_cache(maxsize=_CACHED)

@@ -6,8 +6,11 @@ something large is charged to the budget.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence as Items
+from collections.abc import Callable
+from collections.abc import Sequence as Items
 from typing import Any, Final, Protocol, TypeAlias
+
+from minijinja import Markup
 
 from interlace.engine.expressions import arithmetic, comparison
 from interlace.engine.expressions.access import member, sliced
@@ -152,7 +155,9 @@ def _item(node: Item) -> Run:
 
 def _slice(node: Slice) -> Run:
     base = build(node.base)
-    first, last, step = (build(part) if part is not None else None for part in (node.first, node.last, node.step))
+    first, last, step = (
+        build(part) if part is not None else None for part in (node.first, node.last, node.step)
+    )
 
     def run(scope: Any) -> Any:
         return _measured(
@@ -191,10 +196,7 @@ def _record(node: Record) -> Run:
     pairs = [(build(key), build(value)) for key, value in node.pairs]
 
     def run(scope: Any) -> Any:
-        return {
-            _key(key(scope)): _given(value(scope), "as a value of a mapping")
-            for key, value in pairs
-        }
+        return {_key(key(scope)): _given(value(scope), "as a value of a mapping") for key, value in pairs}
 
     return run
 
@@ -233,9 +235,16 @@ def _concat(node: Concat) -> Run:
 
     def run(scope: Any) -> Any:
         texts = []
+        marked = False
         for part in parts:
             value = part(scope)
-            texts.append(value if value.__class__ is str else to_text(value))
+            if value.__class__ is str:
+                texts.append(value)
+            else:
+                marked = marked or value.__class__ is Markup
+                texts.append(to_text(value))
+        if marked and getattr(scope, "escapes", False):
+            return Markup("").join(texts)
         length = sum(map(len, texts))
         if length > _SMALL_TEXT:
             reserve_text(length)
@@ -282,7 +291,11 @@ def _default(node: Filter) -> Run:
 
     def run(scope: Any) -> Any:
         value = operand(scope)
-        if value is None or value.__class__ is Missing or (boolean is not None and not value and boolean(scope)):
+        if (
+            value is None
+            or value.__class__ is Missing
+            or (boolean is not None and not value and boolean(scope))
+        ):
             return fallback(scope)
         return value
 
@@ -295,7 +308,9 @@ def _filter(node: Filter) -> Run:
     function = FILTERS[node.name].function
     operand = build(node.operand)
     use = f"as the input of the filter {node.name!r}"
-    arguments, options = _arguments(node.arguments, node.options, f"as an argument of the filter {node.name!r}")
+    arguments, options = _arguments(
+        node.arguments, node.options, f"as an argument of the filter {node.name!r}"
+    )
 
     def run(scope: Any) -> Any:
         value = operand(scope)
@@ -344,7 +359,9 @@ def _test(node: Test) -> Run:
 
 def _call(node: Call) -> Run:
     if node.local:
-        raise AssertionError(f"the call of {node.name!r} belongs to the template")
+        # The template has called its macro already and passes the result under this name.
+        name = f"#{node.start}"
+        return lambda scope: scope.local(name)
     function = FUNCTIONS[node.name].function
     arguments, options = _arguments(node.arguments, node.options, f"as an argument of {node.name}()")
     return lambda scope: _measured(function(*arguments(scope), **options(scope)))

@@ -85,7 +85,9 @@ class Parser(Cursor):
             node = self._conditional(node)
         self.level -= 1
         if outermost and self.at > _SHALLOW and depth(node) > MAX_DEPTH:
-            raise SyntaxProblem(f"the expression is nested more than {MAX_DEPTH} levels deep", self.source, self.starts[0])
+            raise SyntaxProblem(
+                f"the expression is nested more than {MAX_DEPTH} levels deep", self.source, self.starts[0]
+            )
         return node
 
     def without_condition(self) -> Node:
@@ -94,7 +96,9 @@ class Parser(Cursor):
         node = self._binary(0)
         self.level -= 1
         if self.at > _SHALLOW and depth(node) > MAX_DEPTH:
-            raise SyntaxProblem(f"the expression is nested more than {MAX_DEPTH} levels deep", self.source, self.starts[0])
+            raise SyntaxProblem(
+                f"the expression is nested more than {MAX_DEPTH} levels deep", self.source, self.starts[0]
+            )
         return node
 
     def _conditional(self, then: Node) -> Node:
@@ -286,7 +290,9 @@ class Parser(Cursor):
             self.advance()
         self.expect("}")
         end = self.ends[self.at - 1]
-        constants = {_key_text(k.value): v.value for k, v in pairs if isinstance(k, Literal) and isinstance(v, Literal)}
+        constants = {
+            _key_text(k.value): v.value for k, v in pairs if isinstance(k, Literal) and isinstance(v, Literal)
+        }
         if all(isinstance(k, Literal) and isinstance(v, Literal) for k, v in pairs):
             return Literal(constants, start, end)
         return Record(tuple(pairs), start, end)
@@ -308,7 +314,11 @@ class Parser(Cursor):
         if text.isidentifier():
             key = Literal(text, self.starts[self.at], self.ends[self.at])
         elif text.isdecimal() and text.isascii():
-            key = Literal(number_value(text, self.source, self.starts[self.at]), self.starts[self.at], self.ends[self.at])
+            key = Literal(
+                number_value(text, self.source, self.starts[self.at]),
+                self.starts[self.at],
+                self.ends[self.at],
+            )
         else:
             self.fail(f"expected a field's name {self.before()}; write other names as ['…']")
         self.advance()
@@ -365,6 +375,15 @@ class Parser(Cursor):
             self.advance()
         self.expect(")")
         return tuple(arguments), tuple(options)
+
+    def filtered(self, name: str) -> Node:
+        """Parse the filters of a `{% filter %}` block, as applied to a local value."""
+        node: Node = Local(name, (), self.starts[self.at], self.starts[self.at])
+        self.at -= 1
+        while True:
+            node = self._filter(node)
+            if self.kind != "|":
+                return node
 
     def _filter(self, operand: Node) -> Node:
         self.advance()

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from typing import Any, Final
+from typing import Final
 
 from interlace.engine.errors import ExpressionError
 from interlace.engine.expressions.comparison import OPERATORS, number_of
@@ -13,7 +13,11 @@ from interlace.engine.expressions.values import Missing, described, missing_erro
 
 def is_empty(value: object) -> bool:
     """Null, missing, or a text, list or mapping without content; 0 and false are not empty."""
-    return value is None or isinstance(value, Missing) or (isinstance(value, str | list | tuple | Mapping) and not value)
+    return (
+        value is None
+        or isinstance(value, Missing)
+        or (isinstance(value, str | list | tuple | Mapping) and not value)
+    )
 
 
 def is_number(value: object) -> bool:
@@ -26,7 +30,9 @@ def _whole(value: object, name: str) -> int:
         raise missing_error(value, f"in the test '{name}'")
     number = number_of(value) if isinstance(value, str) else value
     if isinstance(number, bool) or not isinstance(number, int | float) or number != int(number):
-        raise ExpressionError(f"the test '{name}' takes a whole number, not {described(value)}", kind="wrong_type")
+        raise ExpressionError(
+            f"the test '{name}' takes a whole number, not {described(value)}", kind="wrong_type"
+        )
     return int(number)
 
 
@@ -77,7 +83,10 @@ PREDICATES: Final[dict[str, tuple[int, Callable[..., bool]]]] = {
     "number": (0, is_number),
     "integer": (0, lambda value: isinstance(value, int) and not isinstance(value, bool)),
     "float": (0, lambda value: isinstance(value, float)),
-    "numeric": (0, lambda value: is_number(value) or (isinstance(value, str) and number_of(value) is not None)),
+    "numeric": (
+        0,
+        lambda value: is_number(value) or (isinstance(value, str) and number_of(value) is not None),
+    ),
     "string": (0, lambda value: isinstance(value, str)),
     "mapping": (0, lambda value: isinstance(value, Mapping)),
     "sequence": (0, lambda value: isinstance(value, list | tuple)),
@@ -91,7 +100,10 @@ PREDICATES: Final[dict[str, tuple[int, Callable[..., bool]]]] = {
     "startingwith": (1, _text_part("startswith")),
     "endingwith": (1, _text_part("endswith")),
     "containing": (1, _containing),
-    "matching": (1, lambda value, pattern: isinstance(value, str) and regex_search(value, pattern) is not None),
+    "matching": (
+        1,
+        lambda value, pattern: isinstance(value, str) and regex_search(value, pattern) is not None,
+    ),
     "fullmatching": (1, lambda value, pattern: isinstance(value, str) and regex_match(value, pattern)),
     "eq": (1, OPERATORS["=="]),
     "ne": (1, OPERATORS["!="]),
@@ -100,7 +112,10 @@ PREDICATES: Final[dict[str, tuple[int, Callable[..., bool]]]] = {
     "gt": (1, OPERATORS[">"]),
     "ge": (1, OPERATORS[">="]),
     "in": (1, OPERATORS["in"]),
-    "sameas": (1, lambda value, other: value is other or (type(value) is type(other) and OPERATORS["=="](value, other))),
+    "sameas": (
+        1,
+        lambda value, other: value is other or (type(value) is type(other) and OPERATORS["=="](value, other)),
+    ),
 }
 ALIASES: Final = {
     "equalto": "eq", "==": "eq", "!=": "ne", "<": "lt", "<=": "le", ">": "gt", ">=": "ge",

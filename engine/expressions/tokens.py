@@ -81,7 +81,9 @@ def tokenize(source: str, start: int = 0, *, closer: str = "") -> Tokens:
         starts.append(begin)
         ends.append(match.end())
     if closer:
-        raise SyntaxProblem(f"{'{{' if closer == '}}' else '{%'} is not closed by {closer}", source, max(start - 2, 0))
+        raise SyntaxProblem(
+            f"{'{{' if closer == '}}' else '{%'} is not closed by {closer}", source, max(start - 2, 0)
+        )
     return _finished(kinds, texts, starts, ends, len(source), len(source))
 
 

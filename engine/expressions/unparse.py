@@ -48,7 +48,9 @@ def literal_text(value: Any) -> str:
     if isinstance(value, list):
         return f"[{', '.join(map(literal_text, value))}]"
     if isinstance(value, dict):
-        return "{" + ", ".join(f"{literal_text(key)}: {literal_text(part)}" for key, part in value.items()) + "}"
+        return (
+            "{" + ", ".join(f"{literal_text(key)}: {literal_text(part)}" for key, part in value.items()) + "}"
+        )
     return repr(value)
 
 
@@ -103,7 +105,9 @@ def _operand(node: Node) -> str:
     text = unparse(node)
     if isinstance(node, Path | Local | Item | Slice | Sequence | Record | Call):
         return text
-    if isinstance(node, Literal) and not (isinstance(node.value, int | float) and not isinstance(node.value, bool)):
+    if isinstance(node, Literal) and not (
+        isinstance(node.value, int | float) and not isinstance(node.value, bool)
+    ):
         return text
     return f"({text})"
 

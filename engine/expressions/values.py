@@ -70,9 +70,10 @@ def missing_error(value: Missing, use: str = "") -> ExpressionError:
         use: what it was used for, such as "as a filter's input"; empty for the result.
     """
     what = f"`{value.reference}` is missing" if value.reference else "the value is missing"
-    return ExpressionError(
-        f"{what}{' ' + use if use else ''}: {value.reason}; use default(…) to allow that", kind="missing"
+    advice = (
+        " Use default(…) to allow that" if value.reason.endswith("?") else "; use default(…) to allow that"
     )
+    return ExpressionError(f"{what}{' ' + use if use else ''}: {value.reason}{advice}", kind="missing")
 
 
 _KINDS: Final = {
@@ -92,7 +93,13 @@ def kind_of(value: object) -> str:
     """Name the kind of a value as users know it: text, number, boolean, null, list, mapping."""
     found = _KINDS.get(type(value))
     if found is None:
-        for plain, name in ((str, "text"), (Mapping, "mapping"), (list, "list"), (float, "number"), (int, "number")):
+        for plain, name in (
+            (str, "text"),
+            (Mapping, "mapping"),
+            (list, "list"),
+            (float, "number"),
+            (int, "number"),
+        ):
             if isinstance(value, plain):
                 return name
         return type(value).__name__
@@ -104,7 +111,11 @@ def described(value: object) -> str:
     if value is None or isinstance(value, Missing):
         return kind_of(value)
     if isinstance(value, str | int | float):
-        shown = to_text(value) if not isinstance(value, str) else repr(value if len(value) <= 40 else value[:37] + "…")  # noqa: PLR2004 - fits in a line
+        shown = (
+            to_text(value)
+            if not isinstance(value, str)
+            else repr(value if len(value) <= 40 else value[:37] + "…")
+        )
         return f"{kind_of(value)} {shown}"
     return kind_of(value)
 

@@ -40,7 +40,9 @@ def builtin(name: str) -> Callable[..., Any]:
         variables.update(options)
         for argument in variables.values():
             if isinstance(argument, int) and abs(argument) > MAX_RANGE:
-                raise ExpressionError(f"the filter {name!r} takes at most {MAX_RANGE:,}", kind="expression_limit")
+                raise ExpressionError(
+                    f"the filter {name!r} takes at most {MAX_RANGE:,}", kind="expression_limit"
+                )
         check_size(value)
         if isinstance(value, str):
             charge(len(value) * 4)
@@ -48,7 +50,9 @@ def builtin(name: str) -> Callable[..., Any]:
         try:
             return _evaluate(f"v|{name}({written})", v=value, **variables)
         except minijinja.TemplateError as error:
-            raise ExpressionError(f"the filter {name!r} failed on {described(value)}: {error.detail or error.message}") from error
+            raise ExpressionError(
+                f"the filter {name!r} failed on {described(value)}: {error.detail or error.message}"
+            ) from error
 
     run.__name__ = name
     run.__doc__ = f"minijinja's {name}."

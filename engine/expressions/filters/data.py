@@ -14,7 +14,14 @@ import orjson
 import re2
 
 from interlace.engine.errors import ExpressionError
-from interlace.engine.expressions.budget import charge, check_size, checked_text, reserve_items, reserve_text, too_large
+from interlace.engine.expressions.budget import (
+    charge,
+    check_size,
+    checked_text,
+    reserve_items,
+    reserve_text,
+    too_large,
+)
 from interlace.engine.expressions.filters.text import count_of, text_of
 from interlace.engine.expressions.values import to_json
 
@@ -25,7 +32,7 @@ _MATCH_COST: Final = 512
 _GROUP: Final = re.compile(r"\\(?:([0-9]{1,2})|g<(\w{1,40})>|(\\))")
 
 
-def tojson(value: Any, indent: Any = None, sort_keys: Any = False) -> str:  # noqa: FBT002 - a template writes sort_keys=true
+def tojson(value: Any, indent: Any = None, sort_keys: Any = False) -> str:
     """The value as JSON; `indent` spreads it over lines."""
     return checked_text(to_json(value, indent=bool(indent), sort=bool(sort_keys)))
 
@@ -52,7 +59,9 @@ def _pattern(pattern: str, ignore_case: bool, multiline: bool) -> Any:
     except re2.error as error:
         reason = error.args[0]
         shown = reason.decode(errors="replace") if isinstance(reason, bytes) else reason
-        raise ExpressionError(f"the regular expression {pattern!r} is not valid: {shown}", kind="bad_regex") from error
+        raise ExpressionError(
+            f"the regular expression {pattern!r} is not valid: {shown}", kind="bad_regex"
+        ) from error
 
 
 def regex(pattern: Any, *, ignore_case: Any = False, multiline: Any = False) -> Any:
@@ -73,12 +82,12 @@ def _subject(value: Any, name: str) -> str:
     return text
 
 
-def regex_match(value: Any, pattern: Any, ignore_case: Any = False) -> bool:  # noqa: FBT002 - a template writes ignore_case=true
+def regex_match(value: Any, pattern: Any, ignore_case: Any = False) -> bool:
     """Whether the whole text matches."""
     return regex(pattern, ignore_case=ignore_case).fullmatch(_subject(value, "regex_match")) is not None
 
 
-def regex_search(value: Any, pattern: Any, group: Any = None, ignore_case: Any = False) -> Any:  # noqa: FBT002 - a template writes ignore_case=true
+def regex_search(value: Any, pattern: Any, group: Any = None, ignore_case: Any = False) -> Any:
     """The first match (its group where the pattern has one), or null."""
     match = regex(pattern, ignore_case=ignore_case).search(_subject(value, "regex_search"))
     if match is None:
@@ -87,10 +96,12 @@ def regex_search(value: Any, pattern: Any, group: Any = None, ignore_case: Any =
     try:
         return match.group(chosen)
     except (IndexError, KeyError):
-        raise ExpressionError(f"the regular expression {pattern!r} has no group {chosen!r}", kind="bad_regex") from None
+        raise ExpressionError(
+            f"the regular expression {pattern!r} has no group {chosen!r}", kind="bad_regex"
+        ) from None
 
 
-def regex_findall(value: Any, pattern: Any, ignore_case: Any = False) -> list[Any]:  # noqa: FBT002 - a template writes ignore_case=true
+def regex_findall(value: Any, pattern: Any, ignore_case: Any = False) -> list[Any]:
     """All matches; lists of groups where the pattern has several."""
     compiled = regex(pattern, ignore_case=ignore_case)
     found: list[Any] = []
@@ -100,7 +111,9 @@ def regex_findall(value: Any, pattern: Any, ignore_case: Any = False) -> list[An
     return found
 
 
-def regex_replace(value: Any, pattern: Any, replacement: Any = "", count: Any = 0, ignore_case: Any = False) -> str:  # noqa: FBT002 - a template writes ignore_case=true
+def regex_replace(
+    value: Any, pattern: Any, replacement: Any = "", count: Any = 0, ignore_case: Any = False
+) -> str:
     r"""With every match (or the first `count`) replaced; `\1` stands for a group."""
     compiled = regex(pattern, ignore_case=ignore_case)
     text, template = _subject(value, "regex_replace"), text_of(replacement, "regex_replace")
@@ -141,7 +154,7 @@ def _replacement_parts(template: str) -> tuple[str | tuple[int | str], ...]:
         parts.append(template[position : reference.start()])
         number, name, escaped = reference.groups()
         group: int | str = int(number or name) if (number or name or "").isdecimal() else name
-        parts.append(escaped if escaped else (group,))
+        parts.append(escaped or (group,))
         position = reference.end()
     parts.append(template[position:])
     return tuple(part for part in parts if part)
@@ -166,7 +179,9 @@ def _query(expression: str) -> Any:
     try:
         return jmespath.compile(expression)
     except (jmespath.exceptions.JMESPathError, RecursionError) as error:
-        raise ExpressionError(f"the JMESPath {expression!r} is not valid: {error}", kind="bad_jmespath") from error
+        raise ExpressionError(
+            f"the JMESPath {expression!r} is not valid: {error}", kind="bad_jmespath"
+        ) from error
 
 
 def search(value: Any, expression: Any) -> Any:

@@ -45,7 +45,9 @@ def _zone(name: str) -> tzinfo:
     try:
         return ZoneInfo(name)
     except (ZoneInfoNotFoundError, ValueError, OSError):
-        raise ExpressionError(f"no time zone {name!r}; write an IANA name such as 'Asia/Tokyo'", kind="bad_date") from None
+        raise ExpressionError(
+            f"no time zone {name!r}; write an IANA name such as 'Asia/Tokyo'", kind="bad_date"
+        ) from None
 
 
 def zone(name: Any) -> tzinfo:
@@ -87,7 +89,9 @@ def _from_text(text: str, pattern: Any, tz: Any) -> datetime:
         return _aware(datetime.fromisoformat(clean), zone(tz))
     except (ValueError, OverflowError) as error:
         shape = f"the pattern {pattern!r}" if pattern is not None else "an ISO 8601 date"
-        raise ExpressionError(f"text {clean!r} is not {shape}; give its pattern: to_datetime('%d.%m.%Y')", kind="bad_date") from error
+        raise ExpressionError(
+            f"text {clean!r} is not {shape}; give its pattern: to_datetime('%d.%m.%Y')", kind="bad_date"
+        ) from error
 
 
 def to_datetime(value: Any, pattern: Any = None, tz: Any = "UTC") -> str:
@@ -111,7 +115,9 @@ def format_date(value: Any, pattern: Any = "%Y-%m-%d %H:%M:%S", tz: Any = None) 
     try:
         return shown.strftime(_without_widths(layout))
     except ValueError as error:
-        raise ExpressionError(f"the date pattern {layout!r} is not valid: {error}", kind="bad_date") from error
+        raise ExpressionError(
+            f"the date pattern {layout!r} is not valid: {error}", kind="bad_date"
+        ) from error
 
 
 def _without_widths(layout: str) -> str:

@@ -40,7 +40,9 @@ def field_getter(attribute: Any) -> Callable[[Any], Any]:
     if isinstance(attribute, int) and not isinstance(attribute, bool):
         return lambda item: member(item, attribute)
     if not isinstance(attribute, str):
-        raise ExpressionError(f"an attribute is a field's name, not {described(attribute)}", kind="wrong_type")
+        raise ExpressionError(
+            f"an attribute is a field's name, not {described(attribute)}", kind="wrong_type"
+        )
     if "." not in attribute:
         return lambda item: member(item, attribute)
     keys = [int(part) if part.isdecimal() else part for part in attribute.split(".")]
@@ -72,7 +74,9 @@ def length(value: Any) -> int:
     """How many items, characters or keys."""
     if isinstance(value, str | list | tuple | Mapping):
         return len(value)
-    raise ExpressionError(f"the filter 'length' takes a list, a text or a mapping, not {described(value)}", kind="wrong_type")
+    raise ExpressionError(
+        f"the filter 'length' takes a list, a text or a mapping, not {described(value)}", kind="wrong_type"
+    )
 
 
 def first(value: Any) -> Any:
@@ -140,7 +144,9 @@ def largest(value: Any, attribute: Any = None) -> Any:
     return _extreme(value, attribute, "max", ">")
 
 
-def in_order(value: Any, reverse: Any = False, case_sensitive: Any = False, attribute: Any = None) -> list[Any]:  # noqa: FBT002 - Jinja's order
+def in_order(
+    value: Any, reverse: Any = False, case_sensitive: Any = False, attribute: Any = None
+) -> list[Any]:
     """In order; null first, numbers before texts; equal items keep their order."""
     items = items_of(value, "sort")
     charge_steps(len(items) // 4)
@@ -154,14 +160,17 @@ def in_order(value: Any, reverse: Any = False, case_sensitive: Any = False, attr
     return [items[index] for index in order]
 
 
-def unique(value: Any, case_sensitive: Any = True, attribute: Any = None) -> list[Any]:  # noqa: FBT002 - Jinja's order
+def unique(value: Any, case_sensitive: Any = True, attribute: Any = None) -> list[Any]:
     """Without repetitions; the first of equal items stays."""
     items = items_of(value, "unique")
     kept: list[Any] = []
     seen: set[tuple[str, Any]] = set()
     for item, key in zip(items, _read(items, attribute, "unique"), strict=True):
         folded = key.lower() if isinstance(key, str) and not case_sensitive else key
-        mark = (type(folded).__name__, folded if isinstance(folded, str | int | float | None) else to_text(folded))
+        mark = (
+            type(folded).__name__,
+            folded if isinstance(folded, str | int | float | None) else to_text(folded),
+        )
         if mark not in seen:
             seen.add(mark)
             kept.append(item)
@@ -233,5 +242,6 @@ def compact(value: Any) -> list[Any]:
 
 def index_of(value: Any, item: Any) -> int | None:
     """The position of the first equal item, or null."""
-    return next((index for index, other in enumerate(items_of(value, "index_of")) if equal(other, item)), None)
-
+    return next(
+        (index for index, other in enumerate(items_of(value, "index_of")) if equal(other, item)), None
+    )

@@ -27,7 +27,9 @@ def number(value: Any, default: Any = _ABSENT) -> Any:
     if found is not None:
         return found
     if default is _ABSENT:
-        raise ExpressionError(f"{described(value)} is not a number; give a default: number(0)", kind="wrong_type")
+        raise ExpressionError(
+            f"{described(value)} is not a number; give a default: number(0)", kind="wrong_type"
+        )
     return default
 
 
@@ -46,7 +48,9 @@ def _based(value: str, default: Any, base: Any) -> Any:
         return bounded(int(value[:80], count_of(base, "int")))
     except ValueError:
         if default is _ABSENT:
-            raise ExpressionError(f"{described(value)} is not a number of base {base}", kind="wrong_type") from None
+            raise ExpressionError(
+                f"{described(value)} is not a number of base {base}", kind="wrong_type"
+            ) from None
         return default
 
 
@@ -67,7 +71,9 @@ def rounded(value: Any, precision: Any = 0, method: Any = "common") -> Any:
     places = count_of(precision, "round")
     mode = _ROUNDING.get(text_of(method, "round"))
     if mode is None:
-        raise ExpressionError(f"no way to round called {method!r}; known: {', '.join(_ROUNDING)}", kind="wrong_type")
+        raise ExpressionError(
+            f"no way to round called {method!r}; known: {', '.join(_ROUNDING)}", kind="wrong_type"
+        )
     if isinstance(amount, int) and places >= 0:
         return amount
     if abs(places) > _MAX_PRECISION:
@@ -96,7 +102,11 @@ def ceiling_of(value: Any) -> int:
 def number_format(value: Any, decimals: Any = 2, thousands: Any = ",", point: Any = ".") -> str:
     """With thousands separated and a fixed number of decimals: `1,234.50`."""
     places = min(max(count_of(decimals, "number_format"), 0), _MAX_PRECISION)
-    exact = Decimal(repr(number(value))).quantize(Decimal(1).scaleb(-places), ROUND_HALF_UP) if _small(value) else None
+    exact = (
+        Decimal(repr(number(value))).quantize(Decimal(1).scaleb(-places), ROUND_HALF_UP)
+        if _small(value)
+        else None
+    )
     text = f"{exact:,f}" if exact is not None else f"{number(value):,.{places}f}"
     swap = {",": text_of(thousands, "number_format"), ".": text_of(point, "number_format")}
     return "".join(swap.get(character, character) for character in text)

@@ -40,7 +40,7 @@ def _spec(function: Callable[..., Any], *, skip: int) -> Spec:
     return Spec(function, least, most, tuple(names))
 
 
-def default(value: Any, default: Any = "", boolean: Any = False) -> Any:  # noqa: FBT002 - Jinja's order
+def default(value: Any, default: Any = "", boolean: Any = False) -> Any:
     """`default` where the value is missing or null; with `boolean=true` also where it counts as false."""
     return default if value is None or (boolean and not value) else value
 
@@ -49,7 +49,9 @@ def _find(name: str) -> Callable[..., Any]:
     found = FILTERS.get(ALIASES.get(name, name))
     if found is None:
         close = nearest(name, (*FILTERS, *ALIASES))
-        raise ExpressionError(f"no filter {name!r}" + (f"; did you mean {close!r}?" if close else ""), kind="unknown_filter")
+        raise ExpressionError(
+            f"no filter {name!r}" + (f"; did you mean {close!r}?" if close else ""), kind="unknown_filter"
+        )
     return found.function
 
 

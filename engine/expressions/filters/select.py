@@ -26,20 +26,28 @@ def tester(name: Any, arguments: tuple[Any, ...]) -> Callable[[Any], bool]:
     found = PREDICATES.get(key) if isinstance(key, str) else None
     if found is None:
         close = nearest(str(name), (*PREDICATES, *ALIASES))
-        raise ExpressionError(f"no test {name!r}" + (f"; did you mean {close!r}?" if close else ""), kind="unknown_test")
+        raise ExpressionError(
+            f"no test {name!r}" + (f"; did you mean {close!r}?" if close else ""), kind="unknown_test"
+        )
     count, check = found
     if len(arguments) != count:
-        raise ExpressionError(f"the test {name!r} takes {count} argument(s), not {len(arguments)}", kind="wrong_type")
+        raise ExpressionError(
+            f"the test {name!r} takes {count} argument(s), not {len(arguments)}", kind="wrong_type"
+        )
     return (lambda value: check(value, *arguments)) if arguments else check
 
 
-def _chosen(value: Any, name: str, get: Callable[[Any], Any] | None, test: Any, arguments: tuple[Any, ...]) -> list[bool]:
+def _chosen(
+    value: Any, name: str, get: Callable[[Any], Any] | None, test: Any, arguments: tuple[Any, ...]
+) -> list[bool]:
     check = tester(test, arguments)
     items = items_of(value, name)
     if get is None:
         return [check(item) for item in items]
     safe = test is None or ALIASES.get(test, test) in NULL_SAFE
-    return [check(get(item) if safe else required(get(item), index, name)) for index, item in enumerate(items)]
+    return [
+        check(get(item) if safe else required(get(item), index, name)) for index, item in enumerate(items)
+    ]
 
 
 def select(value: Any, test: Any = None, *arguments: Any) -> list[Any]:
@@ -69,17 +77,23 @@ def rejectattr(value: Any, attribute: Any, test: Any = None, *arguments: Any) ->
 def mapped(find: Callable[[str], Callable[..., Any]]) -> Callable[..., list[Any]]:
     """Give the `map` filter; `find` gives another filter by name."""
 
-    def apply(value: Any, name: Any = None, *arguments: Any, attribute: Any = None, default: Any = _ABSENT) -> list[Any]:
+    def apply(
+        value: Any, name: Any = None, *arguments: Any, attribute: Any = None, default: Any = _ABSENT
+    ) -> list[Any]:
         """Each item's field (`attribute`, with a `default`), or each item through another filter."""
         items = items_of(value, "map")
         if attribute is None:
             if not isinstance(name, str):
-                raise ExpressionError("the filter 'map' needs attribute='…' or a filter's name", kind="wrong_type")
+                raise ExpressionError(
+                    "the filter 'map' needs attribute='…' or a filter's name", kind="wrong_type"
+                )
             function = find(name)
             return [function(item, *arguments) for item in items]
         get = field_getter(attribute)
         if default is _ABSENT:
             return [required(get(item), index, "map") for index, item in enumerate(items)]
-        return [default if found is None or isinstance(found, Missing) else found for found in map(get, items)]
+        return [
+            default if found is None or isinstance(found, Missing) else found for found in map(get, items)
+        ]
 
     return apply

@@ -18,7 +18,9 @@ from interlace.engine.errors import ExpressionError
 from interlace.engine.expressions.budget import checked_text, reserve_items, reserve_text
 from interlace.engine.expressions.values import described, to_text
 
-_HASHES: Final = {name: getattr(hashlib, name) for name in ("md5", "sha1", "sha224", "sha256", "sha384", "sha512")}
+_HASHES: Final = {
+    name: getattr(hashlib, name) for name in ("md5", "sha1", "sha224", "sha256", "sha384", "sha512")
+}
 
 
 def text_of(value: object, name: str) -> str:
@@ -28,7 +30,8 @@ def text_of(value: object, name: str) -> str:
         ExpressionError: null, a list or a mapping, which a text filter does not take.
     """
     if isinstance(value, str):
-        return value
+        # Text marked as HTML would escape what it is combined with.
+        return value if value.__class__ is str else str.__str__(value)
     if isinstance(value, bool | int | float):
         return to_text(value)
     raise ExpressionError(f"the filter '{name}' takes text, not {described(value)}", kind="wrong_type")
@@ -40,7 +43,9 @@ def count_of(value: object, name: str) -> int:
         return value
     if isinstance(value, float) and value.is_integer():
         return int(value)
-    raise ExpressionError(f"the filter '{name}' takes a whole number, not {described(value)}", kind="wrong_type")
+    raise ExpressionError(
+        f"the filter '{name}' takes a whole number, not {described(value)}", kind="wrong_type"
+    )
 
 
 def upper(value: Any) -> str:
@@ -85,7 +90,7 @@ def split(value: Any, separator: Any = None, maximum: Any = -1) -> list[str]:
     return text.split(between, count_of(maximum, "split"))
 
 
-def truncate(value: Any, length: Any = 255, killwords: Any = True, end: Any = "…", leeway: Any = 0) -> str:  # noqa: FBT002 - Jinja's order
+def truncate(value: Any, length: Any = 255, killwords: Any = True, end: Any = "…", leeway: Any = 0) -> str:
     """At most `length` characters, `end` included; `killwords=false` cuts between words."""
     text, tail = text_of(value, "truncate"), text_of(end, "truncate")
     limit = count_of(length, "truncate")
@@ -132,7 +137,9 @@ def safe(value: Any) -> Markup:
 def url_encoded(value: Any) -> str:
     """Percent-encoded for an address; a mapping becomes a query string."""
     if isinstance(value, Mapping):
-        return urlencode({key: to_text(part) for key, part in value.items() if part is not None}, quote_via=quote)
+        return urlencode(
+            {key: to_text(part) for key, part in value.items() if part is not None}, quote_via=quote
+        )
     return quote(text_of(value, "urlencode"), safe="/")
 
 
@@ -144,7 +151,7 @@ def digest(value: Any, algorithm: Any = "sha256") -> str:
     return str(_HASHES[name](to_text(value).encode()).hexdigest())
 
 
-def b64encode(value: Any, urlsafe: Any = False) -> str:  # noqa: FBT002 - a template writes urlsafe=true
+def b64encode(value: Any, urlsafe: Any = False) -> str:
     """The UTF-8 bytes in base 64."""
     data = to_text(value).encode()
     return checked_text((base64.urlsafe_b64encode(data) if urlsafe else base64.b64encode(data)).decode())
@@ -157,4 +164,6 @@ def b64decode(value: Any) -> str:
         data = base64.b64decode(text + "=" * (-len(text) % 4), validate=True)
         return data.decode()
     except (binascii.Error, ValueError) as error:
-        raise ExpressionError(f"the filter 'b64decode' got text that is not base 64 of UTF-8: {error}") from error
+        raise ExpressionError(
+            f"the filter 'b64decode' got text that is not base 64 of UTF-8: {error}"
+        ) from error
