@@ -106,10 +106,8 @@ class Source:
 
     def problem(self, fault: Fault) -> Problem:
         """A fault of the shape as a problem at its node and line."""
-        if fault.code in _EXPANDED:
-            line = line_of(self._root, fault.path)
-        else:
-            line = self._line(fault.path)
+        in_text = fault.path if fault.code in _EXPANDED else self._in_text(fault.path)
+        line = line_of(self._root, in_text)
         node, path = _node_of(self.data, fault.path)
         return Problem(
             code=fault.code, message=fault.message, node=node, field=dotted(path), line=line, fix=fault.fix
