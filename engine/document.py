@@ -154,3 +154,6 @@ def _walk(container: Body | Document) -> Iterator[tuple[NodeSpec, Body | Documen
         yield node, container
         if node.body is not None:
             yield from _walk(node.body)
+
+
+Body.model_rebuild()
