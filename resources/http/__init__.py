@@ -1,0 +1,18 @@
+"""The one outgoing HTTP client: guarded targets, kept connections, credentials, pages."""
+
+from interlace.resources.http.allow import SETTING, AllowList
+from interlace.resources.http.answer import Answer
+from interlace.resources.http.client import HttpClient
+from interlace.resources.http.message import HttpRequest, HttpResponse, Proxy
+from interlace.resources.http.retry_after import retry_after
+
+__all__ = [
+    "SETTING",
+    "AllowList",
+    "Answer",
+    "HttpClient",
+    "HttpRequest",
+    "HttpResponse",
+    "Proxy",
+    "retry_after",
+]
