@@ -102,12 +102,13 @@ class Bodies(Protocol):
         *,
         parallel: int,
         done: Callable[[int, BodyOutcome], bool],
-        first: int = 0,
+        variables: dict[str, Any] | None = None,
     ) -> None:
-        """Run one pass for each mapping of extra names, at most `parallel` at once.
+        """Run one pass for each mapping of extra names, at most `parallel` at once; may be called again.
 
-        `done(index, outcome)` is called as passes end, in any order; when it returns False no further pass starts
-        and those under way are cancelled.
+        `done(index, outcome)` is called as passes end, in any order; indexes go on counting over calls. When it
+        returns False no further pass starts and those under way are cancelled. `variables` are readable by their
+        bare names in the body and written by `ctx.assign`; the passes share the mapping.
         """
         ...
 
@@ -193,6 +194,10 @@ class Node(Generic[C, O]):
     timeout: ClassVar[float | None] = 30.0
     container: ClassVar[bool] = False
     """Whether the type has a body."""
+    takes_slot: ClassVar[bool] = True
+    """Whether a running node of this type counts for the run's max_concurrency; containers do not."""
+    pass_format: ClassVar[str] = "[{}]"
+    """How a pass through the body is written in paths: `each[2].call`, `loop#3.inc`."""
     example: ClassVar[dict[str, Any]] = {}
     """A config that validates, shown in the catalogue and used by the contract tests."""
 
