@@ -3,6 +3,7 @@
 from interlace.resources.http.allow import SETTING, AllowList
 from interlace.resources.http.answer import Answer
 from interlace.resources.http.client import HttpClient
+from interlace.resources.http.fault import Unanswered
 from interlace.resources.http.message import HttpRequest, HttpResponse, Proxy
 from interlace.resources.http.retry_after import retry_after
 
@@ -14,5 +15,6 @@ __all__ = [
     "HttpRequest",
     "HttpResponse",
     "Proxy",
+    "Unanswered",
     "retry_after",
 ]

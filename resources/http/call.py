@@ -61,11 +61,6 @@ class Call:
         }
         self._extensions = {"timeout": timeouts} if request.idle_timeout is not None else None
 
-    @property
-    def may_repeat(self) -> bool:
-        """Whether sending again does no harm."""
-        return self._request.is_repeatable or not self.sent
-
     async def open(self) -> Answer:
         """Send, and follow redirects where the request says so; the answer must be closed.
 

@@ -3,19 +3,16 @@
 from __future__ import annotations
 
 import asyncio
-import ssl
 import time
 from collections.abc import AsyncIterator
 from collections.abc import Set as AbstractSet
 from contextlib import asynccontextmanager
 
-import httpcore2
-
 import interlace
-from interlace.engine.errors import NodeError
 from interlace.resources.http.allow import AllowList
 from interlace.resources.http.answer import Answer
 from interlace.resources.http.call import Call
+from interlace.resources.http.fault import plain_errors, timed_out
 from interlace.resources.http.guard import Guard, Resolver, system_resolver
 from interlace.resources.http.message import HttpRequest, HttpResponse
 from interlace.resources.http.oauth import TokenCache
@@ -85,49 +82,30 @@ class HttpClient:
         Raises:
             NodeError: as `send`; a body that breaks off inside the block is one too.
         """
-        limit = self.max_body if request.max_body is None else request.max_body
-        call = Call(request, client=self, pool=self._pool, limit=limit, user_agent=self._user_agent)
+        call = self.call(request)
         deadline = asyncio.timeout(request.timeout)
         try:
-            async with deadline:
-                answer = await call.open()
-                try:
-                    yield answer
-                finally:
-                    await answer.close()
+            with plain_errors(call):
+                async with deadline:
+                    answer = await call.open()
+                    try:
+                        yield answer
+                    finally:
+                        await answer.close()
         except TimeoutError as error:
             if not deadline.expired():
                 raise
-            raise _timeout(call, f"no complete answer within {request.timeout:g} s") from error
-        except httpcore2.TimeoutException as error:
-            raise _timeout(call, str(error)) from error
-        except (httpcore2.NetworkError, httpcore2.ProtocolError) as error:
-            raise _broken(call, error) from error
+            raise timed_out(call, f"no complete answer within {request.timeout:g} s") from error
+
+    def call(self, request: HttpRequest) -> Call:
+        """A request ready to be opened, without deadline and with httpcore's errors; for other front ends of the client.
+
+        Raises:
+            NodeError: `bad_url`, `bad_header`.
+        """
+        limit = self.max_body if request.max_body is None else request.max_body
+        return Call(request, client=self, pool=self._pool, limit=limit, user_agent=self._user_agent)
 
     async def close(self) -> None:
         """Close all idle connections."""
         await self._pool.close()
-
-
-def _place(call: Call) -> str:
-    return f"{call.target.scheme}://{call.target.host_header}"
-
-
-def _timeout(call: Call, what: str) -> NodeError:
-    return NodeError(f"{_place(call)}: {what}.", kind="timeout", retryable=call.may_repeat)
-
-
-def _broken(call: Call, error: Exception) -> NodeError:
-    where = _place(call)
-    if isinstance(error, httpcore2.LocalProtocolError):
-        return NodeError(
-            f"the request to {where} cannot be sent: {error}.", kind="bad_header", retryable=False
-        )
-    if isinstance(error, httpcore2.ConnectError):
-        lasting = isinstance(error.__cause__, ssl.SSLCertVerificationError)
-        return NodeError(f"no connection to {where}: {error}.", kind="connection", retryable=not lasting)
-    return NodeError(
-        f"{where} broke off: {str(error) or type(error).__name__}.",
-        kind="connection",
-        retryable=call.may_repeat,
-    )
