@@ -51,7 +51,9 @@ def _broken(call: Sent, error: Exception) -> NodeError:
         return NodeError(
             f"no connection to {where}: {error}.", kind="connection", retryable=False if lasting else None
         )
-    return _error(call)(f"{where} broke off: {str(error) or type(error).__name__}.", kind="connection")
+    return _error(call)(
+        f"{where} broke off: {str(error).rstrip('.') or type(error).__name__}.", kind="connection"
+    )
 
 
 def _error(call: Sent) -> type[NodeError]:

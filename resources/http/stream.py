@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import select
 import ssl
 from collections.abc import Iterable, Sequence
 from typing import Any
@@ -184,7 +185,10 @@ class Stream(httpcore2.AsyncNetworkStream):
     def get_extra_info(self, info: str) -> Any:
         """`is_readable` is true on an idle connection that the peer closed or wrote to: it must not be reused."""
         if info == "is_readable":
-            return bool(self._wire.ended or self._wire.buffer or self._transport.is_closing())
+            return (
+                bool(self._wire.ended or self._wire.buffer or self._transport.is_closing())
+                or self._has_news()
+            )
         name = {
             "ssl_object": "ssl_object",
             "server_addr": "peername",
@@ -192,6 +196,15 @@ class Stream(httpcore2.AsyncNetworkStream):
             "socket": "socket",
         }
         return self._transport.get_extra_info(name[info]) if info in name else None
+
+    def _has_news(self) -> bool:
+        """Whether the kernel holds bytes or the peer's goodbye that the event loop has not seen yet."""
+        number = self._transport.get_extra_info("socket").fileno()
+        if not hasattr(select, "poll"):  # Windows
+            return bool(select.select([number], [], [], 0)[0])
+        poll = select.poll()
+        poll.register(number, select.POLLIN)
+        return bool(poll.poll(0))
 
 
 class GuardedBackend(httpcore2.AsyncNetworkBackend):

@@ -40,12 +40,13 @@ class Received:
 
 @dataclass(frozen=True, slots=True)
 class Reply:
-    """An answer. `raw` is written as it is instead; `close` ends the connection after it."""
+    """An answer. `raw` is written as it is instead, `pieces` one by one; `close` ends the connection after it."""
 
     status: int = 200
     body: bytes = b""
     headers: Sequence[tuple[str, str]] = ()
     raw: bytes | None = None
+    pieces: AsyncIterator[bytes] | None = None
     close: bool = False
 
     @classmethod
@@ -122,8 +123,13 @@ async def _converse(
         server.requests.append(received)
         answer = handler(received)
         reply = answer if isinstance(answer, Reply) else await answer
-        writer.write(_encoded(reply, received.method))
-        await writer.drain()
+        if reply.pieces is not None:
+            async for piece in reply.pieces:
+                writer.write(piece)
+                await writer.drain()
+        else:
+            writer.write(_encoded(reply, received.method))
+            await writer.drain()
         if reply.close:
             return
 
