@@ -26,6 +26,9 @@ _HTML_CHARSET = re.compile(
     rb"<(?:meta[^>]{0,200}charset|\?xml[^>]{0,100}encoding)\s*=\s*[\"']?([\w.:-]+)", re.IGNORECASE
 )
 _BOMS = ((codecs.BOM_UTF8, "utf-8-sig"), (codecs.BOM_UTF16_LE, "utf-16"), (codecs.BOM_UTF16_BE, "utf-16"))
+_NO_CHARSETS = frozenset(
+    {"idna", "punycode", "unicode-escape", "raw-unicode-escape", "undefined", "mbcs", "oem"}
+)
 _SNIFFED = 1024
 
 
@@ -174,7 +177,7 @@ def _codec(name: str | None) -> str:
     except (LookupError, ValueError):
         return "utf-8"
     is_text: bool = getattr(info, "_is_text_encoding", True)  # hex, base64, zlib and the like are codecs too
-    return info.name if is_text and info.name not in {"idna", "punycode", "unicode_escape"} else "utf-8"
+    return info.name if is_text and info.name not in _NO_CHARSETS else "utf-8"
 
 
 def _json_text(body: bytes, content_type: str) -> str:

@@ -24,6 +24,7 @@ _TOKEN_TIMEOUT = 30.0
 _MAX_TOKEN_BODY = 1 << 20
 _SERVER_ERROR = 500
 _TOO_MANY = 429
+_REDIRECTS = range(300, 400)
 
 Key = tuple[str, str, str, str, str]
 
@@ -121,7 +122,7 @@ class ClientCredentials:
         """
         asked = time.monotonic()
         response = await client.send(self._token_request())
-        if not response.ok:
+        if not response.ok or response.status in _REDIRECTS:
             raise self._refused(response)
         data = response.json()
         value = data.get("access_token") if isinstance(data, dict) else None

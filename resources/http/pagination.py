@@ -193,8 +193,9 @@ async def collect(
             return found
         wanted = rule.next(wanted, page, len(found.items))
         if _enough(found, limits):
-            found.has_more = wanted is not None or len(found.items) > (limits.max_items or len(found.items))
-            del found.items[limits.max_items :]
+            most = limits.max_items or len(found.items)
+            found.has_more = wanted is not None or len(found.items) > most
+            del found.items[most:]
             return found
         if wanted is not None and limits.delay:
             await sleep(limits.delay)

@@ -157,6 +157,11 @@ class Stream(httpcore2.AsyncNetworkStream):
     ) -> Stream:
         """The same connection under TLS; closes it where the handshake fails."""
         loop = asyncio.get_running_loop()
+        if self._wire.buffer:  # would be lost, or taken for protected
+            self._transport.abort()
+            raise httpcore2.ConnectError(
+                f"TLS handshake with {server_hostname!r} failed: it speaks something else"
+            )
         try:
             async with asyncio.timeout(timeout):
                 transport = await loop.start_tls(

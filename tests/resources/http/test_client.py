@@ -116,10 +116,8 @@ async def test_a_connection_closed_by_the_server_is_not_used_again(client: HttpC
     async with serve(hello) as server:
         await client.send(HttpRequest(method="POST", url=server.url))
         server.drop_connections()
-        while server.writers:
-            await asyncio.sleep(
-                0
-            )  # the goodbye is on its way to the kernel then, whether our loop saw it or not
+        while server.writers:  # noqa: ASYNC110 - the kernel has the goodbye then, whether our loop saw it or not
+            await asyncio.sleep(0)
         assert (await client.send(HttpRequest(method="POST", url=server.url))).status == 200
         assert server.connections == 2
 

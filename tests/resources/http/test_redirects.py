@@ -17,9 +17,11 @@ async def test_credentials_stay_with_their_origin(client: HttpClient) -> None:
         "Authorization": "Bearer t", "X-Api-Key": "k", "Cookie": "c=1", "X-Anything": "x",
         "Accept": "text/plain", "Accept-Language": "en", "Content-Type": "application/json",
     }  # fmt: skip
-    async with serve(lambda request: Reply(body=b"there")) as other:
-        async with serve(lambda request: to(f"{other.url}/x")) as first:
-            response = await client.send(HttpRequest(url=first.url, headers=headers, auth=bearer("secret")))
+    async with (
+        serve(lambda request: Reply(body=b"there")) as other,
+        serve(lambda request: to(f"{other.url}/x")) as first,
+    ):
+        response = await client.send(HttpRequest(url=first.url, headers=headers, auth=bearer("secret")))
     assert (response.body, response.url) == (b"there", f"{other.url}/x")
     assert first.requests[0].headers["authorization"] == "Bearer secret"
     assert set(other.requests[0].headers) == {
@@ -128,7 +130,7 @@ async def test_other_3xx_and_missing_locations_are_answers(client: HttpClient, s
 
 
 async def test_a_streamed_body_cannot_be_sent_twice(client: HttpClient) -> None:
-    async def body():  # noqa: ANN202
+    async def body():
         yield b"once"
 
     async with serve(lambda request: to("/next", 307)) as server:

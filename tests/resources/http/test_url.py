@@ -83,7 +83,7 @@ def test_whatever_the_text_the_result_is_safe_to_send(text: str) -> None:
         try:
             target = parse_url(url)
         except NodeError as error:
-            assert error.kind == "bad_url"
+            assert error.kind == "bad_url"  # noqa: PT017 - either outcome is right
             continue
         assert target.target.isascii()
         assert not set(target.target) & set(" \r\n\t\\#")
