@@ -93,7 +93,8 @@ def _checker(model: type[BaseModel], name: str) -> Callable[[Any, str], Any] | N
             first = error.errors(include_url=False)[0]
             where = "".join(f"[{part!r}]" for part in first["loc"])
             raise ExpressionError(
-                f"{path}{where}: {first['msg']}, but the expression gave {_describe(value)}", kind="wrong_type"
+                f"{path}{where}: {first['msg']}, but the expression gave {_describe(value)}",
+                kind="wrong_type",
             ) from None
 
     return check

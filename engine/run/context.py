@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any, TypeVar
 
 from interlace.engine.expressions import Missing, Names, compile_expression, compile_value
 from interlace.engine.node import Bodies, RunInfo
+from interlace.engine.variables import check_value, unknown_variable
 
 if TYPE_CHECKING:
     from interlace.engine.run.execution import Execution
@@ -80,9 +81,19 @@ class Context:
             self.why = {}
         self.why[handle] = reason
 
+    def variable(self, name: str) -> Any:
+        """Value of the nearest loop variable of that name, else of the run variable."""
+        holder = self.scope.holder(name)
+        if name not in holder:
+            raise unknown_variable(name, self._execution.plan.document.variables)
+        return holder[name]
+
     def assign(self, variable: str, value: Any) -> None:
-        """Set a run or loop variable."""
-        self.scope.assign(variable, value)
+        """Set a run or loop variable, after a check of its type where the document declares one."""
+        holder = self.scope.holder(variable)
+        if holder is self._execution.root.names["vars"]:
+            check_value(variable, value, self._execution.plan.document.variables)
+        holder[variable] = value
         if self.assigned is None:
             self.assigned = {}
         self.assigned[variable] = value
