@@ -78,11 +78,11 @@ OPERATORS: Final[dict[Operator, Callable[[Any, Any], bool]]] = {
     "in": contained,
     "not in": lambda left, right: not contained(left, right),
     "is empty": _empty,
-    "is not empty": lambda left, right: not _empty(left, right),
-    "exists": lambda left, right: not isinstance(left, Missing),
+    "is not empty": lambda left, _: not _empty(left, None),
+    "exists": lambda left, _: not isinstance(left, Missing),
     "between": _between,
-    "is true": lambda left, right: _word(left) is True,
-    "is false": lambda left, right: _word(left) is False,
+    "is true": lambda left, _: _word(left) is True,
+    "is false": lambda left, _: _word(left) is False,
 }
 
 _NEGATED: Final[dict[Operator, str]] = {

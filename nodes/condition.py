@@ -5,25 +5,17 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
 from functools import cached_property
-from typing import ClassVar, Annotated, Any, Literal
+from typing import Annotated, Any, ClassVar, Literal
 
 from pydantic import Discriminator, Field, Tag, model_validator
 
 from interlace.engine.document import Identifier, NodeSpec
 from interlace.engine.errors import ExpressionError
 from interlace.engine.expressions import Names, compile_expression, compile_value
+from interlace.engine.expressions.filters.data import regex
 from interlace.engine.fields import Data, Expression, Lazy
 from interlace.engine.node import Config, Finding, Node, Output, RunContext, TypeContext
-from interlace.engine.expressions.filters.data import regex
 from interlace.engine.rules import NO_RIGHT, OPERATORS, SEES_MISSING, Operator, failure, reason
-    NO_RIGHT,
-    OPERATORS,
-    SEES_MISSING,
-    Operator,
-    compile_pattern,
-    failure,
-    why_false,
-)
 from interlace.engine.schema import Schema
 
 ELSE = "else"

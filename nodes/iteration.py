@@ -68,7 +68,7 @@ class Iteration(Node[IterationConfig, IterationOutput]):
     timeout = None
     container = True
     takes_slot = False
-    pass_format = "[{}]"
+    pass_format = "[{}]"  # noqa: S105 - how passes are written in paths
     example: ClassVar[dict[str, Any]] = {"items": "{{ inputs.names }}", "output": "{{ item }}"}
 
     @cached_property

@@ -78,7 +78,7 @@ class Loop(Node[LoopConfig, LoopOutput]):
     timeout = None
     container = True
     takes_slot = False
-    pass_format = "#{}"
+    pass_format = "#{}"  # noqa: S105 - how passes are written in paths
     example: ClassVar[dict[str, Any]] = {"variables": {"n": 0}, "while": "n < 3", "max_rounds": 10}
 
     @cached_property

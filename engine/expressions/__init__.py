@@ -6,6 +6,8 @@ rules of its own for comparison and missing values. Values are plain data; nothi
 
 from interlace.engine.errors import ExpressionError
 from interlace.engine.expressions.compiled import Compiled, compile_expression, compile_text, compile_value
+from interlace.engine.expressions.infer import Finding, Inferred, infer
+from interlace.engine.expressions.kinds import compile_template, rename_root
 from interlace.engine.expressions.references import Reference
 from interlace.engine.expressions.syntax import SyntaxProblem
 from interlace.engine.expressions.values import JsonValue, Missing, Names, NodeOutputs, NullOutputs
@@ -13,6 +15,8 @@ from interlace.engine.expressions.values import JsonValue, Missing, Names, NodeO
 __all__ = [
     "Compiled",
     "ExpressionError",
+    "Finding",
+    "Inferred",
     "JsonValue",
     "Missing",
     "Names",
@@ -21,6 +25,9 @@ __all__ = [
     "Reference",
     "SyntaxProblem",
     "compile_expression",
+    "compile_template",
     "compile_text",
     "compile_value",
+    "infer",
+    "rename_root",
 ]

@@ -10,6 +10,8 @@ from collections.abc import Callable
 from collections.abc import Sequence as Items
 from typing import Any, Final, Protocol, TypeAlias
 
+from minijinja import Markup
+
 from interlace.engine.expressions import arithmetic, comparison
 from interlace.engine.expressions.access import member, sliced
 from interlace.engine.expressions.budget import check_size, checked_text, reserve_items, reserve_text
@@ -233,9 +235,16 @@ def _concat(node: Concat) -> Run:
 
     def run(scope: Any) -> Any:
         texts = []
+        marked = False
         for part in parts:
             value = part(scope)
-            texts.append(value if value.__class__ is str else to_text(value))
+            if value.__class__ is str:
+                texts.append(value)
+            else:
+                marked = marked or value.__class__ is Markup
+                texts.append(to_text(value))
+        if marked and getattr(scope, "escapes", False):
+            return Markup("").join(texts)
         length = sum(map(len, texts))
         if length > _SMALL_TEXT:
             reserve_text(length)
@@ -350,7 +359,9 @@ def _test(node: Test) -> Run:
 
 def _call(node: Call) -> Run:
     if node.local:
-        raise AssertionError(f"the call of {node.name!r} belongs to the template")
+        # The template has called its macro already and passes the result under this name.
+        name = f"#{node.start}"
+        return lambda scope: scope.local(name)
     function = FUNCTIONS[node.name].function
     arguments, options = _arguments(node.arguments, node.options, f"as an argument of {node.name}()")
     return lambda scope: _measured(function(*arguments(scope), **options(scope)))

@@ -376,6 +376,15 @@ class Parser(Cursor):
         self.expect(")")
         return tuple(arguments), tuple(options)
 
+    def filtered(self, name: str) -> Node:
+        """Parse the filters of a `{% filter %}` block, as applied to a local value."""
+        node: Node = Local(name, (), self.starts[self.at], self.starts[self.at])
+        self.at -= 1
+        while True:
+            node = self._filter(node)
+            if self.kind != "|":
+                return node
+
     def _filter(self, operand: Node) -> Node:
         self.advance()
         at = self.at

@@ -37,16 +37,16 @@ class Reference:
     guarded: bool
 
 
-_Place = tuple[str, tuple[str | int, ...]]
-_NOTHING: frozenset[_Place] = frozenset()
+Place = tuple[str, tuple[str | int, ...]]
+_NOTHING: frozenset[Place] = frozenset()
 
 
-def references(node: Node) -> tuple[Reference, ...]:
-    """Give the references in the order in which they are written."""
-    if node.__class__ is Path:
+def references(node: Node, known: frozenset[Place] = _NOTHING) -> tuple[Reference, ...]:
+    """Give the references in the order in which they are written; `known` places are certainly there."""
+    if node.__class__ is Path and not known:
         assert isinstance(node, Path)
         return (Reference(node.root, node.keys, (node.start, node.end), guarded=False),)
-    found = list(_walk(node, False, _NOTHING))
+    found = list(_walk(node, False, known))
     found.sort(key=_position)
     return tuple(found)
 
@@ -55,7 +55,7 @@ def _position(reference: Reference) -> tuple[int, int]:
     return reference.span
 
 
-def _walk(node: Node, guarded: bool, known: frozenset[_Place]) -> Iterator[Reference]:  # noqa: C901 - one case a kind of node
+def _walk(node: Node, guarded: bool, known: frozenset[Place]) -> Iterator[Reference]:  # noqa: C901 - one case a kind of node
     """Go through a tree; `known` holds places that the way here has shown to be there."""
     match node:
         case Literal():
@@ -67,13 +67,13 @@ def _walk(node: Node, guarded: bool, known: frozenset[_Place]) -> Iterator[Refer
             yield from _walk_item(node, guarded, known)
         case Binary(operator="and" | "or"):
             yield from _walk(node.left, True, known)
-            shown = _shown(node.left, holds=node.operator == "and")
-            yield from _walk(node.right, guarded, known | shown)
+            there = shown(node.left, holds=node.operator == "and")
+            yield from _walk(node.right, guarded, known | there)
         case Conditional():
             yield from _walk(node.test, True, known)
-            yield from _walk(node.then, guarded, known | _shown(node.test, holds=True))
+            yield from _walk(node.then, guarded, known | shown(node.test, holds=True))
             if node.otherwise is not None:
-                yield from _walk(node.otherwise, guarded, known | _shown(node.test, holds=False))
+                yield from _walk(node.otherwise, guarded, known | shown(node.test, holds=False))
         case Unary(operator="not"):
             yield from _walk(node.operand, True, known)
         case Filter():
@@ -82,9 +82,7 @@ def _walk(node: Node, guarded: bool, known: frozenset[_Place]) -> Iterator[Refer
                 yield from _walk(part, guarded and node.name == "default", known)
         case Test():
             for part in (node.operand, *node.arguments):
-                yield from _walk(
-                    part, node.name in NULL_SAFE or (part is node.operand and _mild(node)), known
-                )
+                yield from _walk(part, node.name in NULL_SAFE or (part is node.operand and _mild(node)), known)
         case Comparison():
             yield from _walk_comparison(node, known)
         case Embedded():
@@ -99,7 +97,7 @@ def _mild(node: Test) -> bool:
     return not node.arguments and node.name not in ("even", "odd")
 
 
-def _walk_item(node: Item | Slice, guarded: bool, known: frozenset[_Place]) -> Iterator[Reference]:
+def _walk_item(node: Item | Slice, guarded: bool, known: frozenset[Place]) -> Iterator[Reference]:
     keys: list[str | int | None] = []
     base: Node = node
     parts: list[Node] = []
@@ -121,7 +119,7 @@ def _walk_item(node: Item | Slice, guarded: bool, known: frozenset[_Place]) -> I
         yield from _walk(part, guarded, known)
 
 
-def _walk_comparison(node: Comparison, known: frozenset[_Place]) -> Iterator[Reference]:
+def _walk_comparison(node: Comparison, known: frozenset[Place]) -> Iterator[Reference]:
     """Equality copes with a missing side; an order and `in` do not."""
     left = node.first
     mild = [True] * (len(node.links) + 1)
@@ -132,20 +130,20 @@ def _walk_comparison(node: Comparison, known: frozenset[_Place]) -> Iterator[Ref
         yield from _walk(part, safe, known)
 
 
-def _covers(place: _Place, path: Path) -> bool:
+def _covers(place: Place, path: Path) -> bool:
     root, keys = place
     return root == path.root and (path.keys[: len(keys)] == keys or keys[: len(path.keys)] == path.keys)
 
 
-def _shown(test: Node, *, holds: bool) -> frozenset[_Place]:
+def shown(test: Node, *, holds: bool) -> frozenset[Place]:
     """Give the places that are certainly there when a test holds (or does not hold)."""
     match test:
         case Unary(operator="not"):
-            return _shown(test.operand, holds=not holds)
+            return shown(test.operand, holds=not holds)
         case Binary(operator="and") if holds:
-            return _shown(test.left, holds=True) | _shown(test.right, holds=True)
+            return shown(test.left, holds=True) | shown(test.right, holds=True)
         case Binary(operator="or") if not holds:
-            return _shown(test.left, holds=False) | _shown(test.right, holds=False)
+            return shown(test.left, holds=False) | shown(test.right, holds=False)
         case Path() if holds:
             return frozenset({(test.root, test.keys)})
         case Test(operand=Path() as path):
@@ -154,12 +152,8 @@ def _shown(test: Node, *, holds: bool) -> frozenset[_Place]:
                 return frozenset({(path.root, path.keys)}) if holds is not absent else _NOTHING
             return frozenset({(path.root, path.keys)}) if holds and test.name != "ne" else _NOTHING
         case Comparison(first=Path() as path, links=((operator, Literal() as other),)):
-            there = (
-                (operator == "==" and other.value is not None)
-                if holds
-                else (operator == "!=" and other.value is not None)
-            )
-            there = there or (operator == ("!=" if holds else "==") and other.value is None)
+            # `x == 1` shows that x is there, and so does `x != none`.
+            there = operator == ("==" if holds is (other.value is not None) else "!=")
             return frozenset({(path.root, path.keys)}) if there else _NOTHING
         case _:
             return _NOTHING

@@ -70,9 +70,10 @@ def missing_error(value: Missing, use: str = "") -> ExpressionError:
         use: what it was used for, such as "as a filter's input"; empty for the result.
     """
     what = f"`{value.reference}` is missing" if value.reference else "the value is missing"
-    return ExpressionError(
-        f"{what}{' ' + use if use else ''}: {value.reason}; use default(…) to allow that", kind="missing"
+    advice = (
+        " Use default(…) to allow that" if value.reason.endswith("?") else "; use default(…) to allow that"
     )
+    return ExpressionError(f"{what}{' ' + use if use else ''}: {value.reason}{advice}", kind="missing")
 
 
 _KINDS: Final = {

@@ -34,7 +34,7 @@ class Layered:
 class Context:
     """What one attempt of one node sees. Implements `RunContext`."""
 
-    __slots__ = ("_execution", "assigned", "attempt", "names", "path", "plan", "run", "scope", "taken", "why")
+    __slots__ = ("_bodies", "_execution", "assigned", "attempt", "names", "path", "plan", "run", "scope", "taken", "why")
 
     def __init__(self, execution: Execution, scope: Scope, plan: NodePlan, path: str, attempt: int) -> None:
         self._execution = execution
@@ -47,6 +47,7 @@ class Context:
         self.taken: tuple[str, ...] | None = None
         self.why: dict[str, str] | None = None
         self.assigned: dict[str, Any] | None = None
+        self._bodies: Bodies | None = None
 
     @property
     def limit(self) -> int:
@@ -112,5 +113,7 @@ class Context:
 
     @property
     def bodies(self) -> Bodies:
-        """Runs this container's body."""
-        return self._execution.bodies(self)
+        """Runs this container's body; passes are numbered over all calls."""
+        if self._bodies is None:
+            self._bodies = self._execution.bodies(self)
+        return self._bodies

@@ -30,7 +30,8 @@ def text_of(value: object, name: str) -> str:
         ExpressionError: null, a list or a mapping, which a text filter does not take.
     """
     if isinstance(value, str):
-        return value
+        # Text marked as HTML would escape what it is combined with.
+        return value if value.__class__ is str else str.__str__(value)
     if isinstance(value, bool | int | float):
         return to_text(value)
     raise ExpressionError(f"the filter '{name}' takes text, not {described(value)}", kind="wrong_type")
