@@ -1,4 +1,4 @@
-"""The engine that runs code in namespaces: zygotes by what they may reach, and one spare child in each."""
+"""The engine that runs code in namespaces: a zygote for each set of things to reach, and a spare child in each."""
 
 from __future__ import annotations
 
@@ -13,6 +13,7 @@ from pathlib import Path
 from typing import NamedTuple
 
 from interlace.resources.sandbox.contract import CodeResult, Limits
+from interlace.resources.sandbox.engine import EngineUnavailable
 from interlace.resources.sandbox.flight import Landing, fly
 from interlace.resources.sandbox.installation import installation
 from interlace.resources.sandbox.verdict import judge
@@ -25,15 +26,6 @@ _SYSTEM_FIX = (
     "kernel.apparmor_restrict_unprivileged_userns=0; in Docker a seccomp profile that permits them), "
     "or install Python >= 3.12 with pyeryx for the WASM engine"
 )
-
-
-class EngineUnavailable(Exception):  # noqa: N818 - says what it is
-    """The engine cannot run code here: why, and what to do."""
-
-    def __init__(self, reason: str, fix: str) -> None:
-        super().__init__(reason)
-        self.reason = reason
-        self.fix = fix
 
 
 class _Key(NamedTuple):
@@ -51,10 +43,10 @@ class _Nursery:
     async def take(self) -> Child:
         """A waiting child; the next one is ordered at once."""
         spare, self._spare = self._spare, None
-        if spare is None:
+        child = await self._claim(spare) if spare is not None else await self.zygote.child()
+        if child.ended.done():  # somebody ended it while it waited
+            child.close()
             child = await self.zygote.child()
-        else:
-            child = await self._claim(spare)
         self.order()
         return child
 
@@ -151,13 +143,20 @@ class Bubblewrap:
     async def run(
         self, code: str, inputs: bytes, *, limits: Limits, packages: tuple[str, ...], network: bool
     ) -> CodeResult:
-        """Run once. Raises CodeError, NodeTimeout, ZygoteFault."""
-        landing = await self._fly(_Key(network, packages), code, inputs, limits)
+        """Run once. Raises CodeError, NodeTimeout, EngineUnavailable."""
+        try:
+            landing = await self._fly(_Key(network, packages), code, inputs, limits)
+        except ZygoteFault as fault:
+            raise EngineUnavailable(f"bubblewrap stopped working: {fault}", _SYSTEM_FIX) from fault
         return judge(landing, limits)
 
     async def _fly(self, key: _Key, code: str, inputs: bytes, limits: Limits) -> Landing:
-        nursery = await self._nursery(key)
-        return await fly(await nursery.take(), code, inputs, limits)
+        try:
+            child = await (await self._nursery(key)).take()
+        except ZygoteFault:
+            # It died since the last run; no code has begun, so a new one may take the run.
+            child = await (await self._nursery(key)).take()
+        return await fly(child, code, inputs, limits)
 
     async def _nursery(self, key: _Key) -> _Nursery:
         async with self._starting:

@@ -23,7 +23,8 @@ START_SECONDS = 20.0
 _PACKET = 4096
 _INSIDE = Path(__file__).parent / "inside"
 _MODULES = ("__init__", "confine", "harness", "seccomp", "syscalls", "values", "zygote")
-_BOOT = f"import sys; sys.path.insert(0, {HOME!r}); from inside.zygote import main; main()"
+_PACKAGE = "interlace.resources.sandbox.inside"
+_BOOT = f"import sys; sys.path.insert(0, {HOME!r}); from {_PACKAGE}.zygote import main; main()"
 
 
 class ZygoteFault(Exception):  # noqa: N818 - says what it is
@@ -326,11 +327,15 @@ def _interpreter() -> str:
 
 def _source_files(files: list[int]) -> list[str]:
     """Arguments that copy our inside package into the sandbox; their descriptors are added to `files`."""
-    line: list[str] = ["--perms", "0755", "--dir", HOME, "--perms", "0755", "--dir", f"{HOME}/inside"]
+    line: list[str] = []
+    place = HOME
+    for part in ("", *_PACKAGE.split(".")):
+        place = f"{place}/{part}" if part else place
+        line += ["--perms", "0755", "--dir", place]
     for name in _MODULES:
         descriptor = os.memfd_create(name)
         files.append(descriptor)
         os.write(descriptor, (_INSIDE / f"{name}.py").read_bytes())
         os.lseek(descriptor, 0, os.SEEK_SET)
-        line += ["--perms", "0444", "--file", str(descriptor), f"{HOME}/inside/{name}.py"]
+        line += ["--perms", "0444", "--file", str(descriptor), f"{place}/{name}.py"]
     return line

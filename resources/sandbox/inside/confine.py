@@ -7,7 +7,7 @@ import os
 import resource
 from pathlib import Path
 
-from . import seccomp
+from interlace.resources.sandbox.inside import seccomp
 
 HOME = "/work"
 SCRATCH_BYTES = 64 << 20

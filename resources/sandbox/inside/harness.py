@@ -12,7 +12,7 @@ import types
 from collections.abc import Callable, Coroutine
 from typing import Any
 
-from .values import NotJson, to_json
+from interlace.resources.sandbox.inside.values import NotJson, to_json
 
 FILE = "main.py"
 _TEXT = 2_000

@@ -9,7 +9,7 @@ import ctypes
 import errno
 import struct
 
-from .syscalls import ALLOWED, JUDGED, NETWORK, numbers
+from interlace.resources.sandbox.inside.syscalls import ALLOWED, JUDGED, NETWORK, numbers
 
 _ARCH = {"x86_64": 0xC000003E, "aarch64": 0xC00000B7}
 _NEWEST = 462

@@ -19,8 +19,8 @@ import struct
 import sys
 from typing import Any
 
-from . import confine
-from .harness import execute
+from interlace.resources.sandbox.inside import confine
+from interlace.resources.sandbox.inside.harness import execute
 
 JOB = struct.Struct(">III")
 OUTCOME = struct.Struct(">IQ")
@@ -35,17 +35,17 @@ ENVIRONMENT = {
     "PYTHONHASHSEED": "0",
 }
 
-WARM = (
-    "abc array ast asyncio base64 binascii bisect calendar collections configparser contextlib copy csv ctypes "
-    "dataclasses datetime decimal difflib email.message enum fractions functools gzip hashlib heapq hmac html "
-    "html.parser io itertools json logging math operator os pathlib pprint queue random re secrets shutil sqlite3 "
-    "statistics string struct tempfile textwrap threading time traceback types typing unicodedata urllib.parse uuid "
-    "xml.etree.ElementTree zipfile zlib zoneinfo"
-).split()  # noqa: SIM905 - read as a list of names
+WARM = """
+abc array ast asyncio base64 binascii bisect calendar collections configparser contextlib copy csv ctypes
+dataclasses datetime decimal difflib email.message enum fractions functools gzip hashlib heapq hmac html
+html.parser io itertools json logging math operator os pathlib pprint queue random re secrets shutil sqlite3
+statistics string struct tempfile textwrap threading time traceback types typing unicodedata urllib.parse uuid
+xml.etree.ElementTree zipfile zlib zoneinfo
+"""
 
 
 def _warm_up() -> None:
-    for name in WARM:
+    for name in WARM.split():
         # A distribution may leave parts of the standard library out.
         with contextlib.suppress(ImportError):
             importlib.import_module(name)
