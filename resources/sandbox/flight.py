@@ -21,7 +21,7 @@ OUTCOME = struct.Struct(">IQ")
 _META_BYTES = 64_000
 _CHUNK = 1 << 18
 # After its cap a stream is read only so often and thrown away: the writer is slowed, not this process.
-_PAUSE = 0.02
+_PAUSE = 0.005
 _GRACE = 2.0
 
 

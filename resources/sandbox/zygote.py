@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import contextlib
+import fcntl
 import itertools
 import json
 import os
@@ -21,6 +22,7 @@ RUN_UID = 65533
 HOME = "/zygote"
 START_SECONDS = 20.0
 _PACKET = 4096
+_PIPE_BYTES = 1 << 18
 _INSIDE = Path(__file__).parent / "inside"
 _MODULES = ("__init__", "confine", "harness", "seccomp", "syscalls", "values", "zygote")
 _PACKAGE = "interlace.resources.sandbox.inside"
@@ -206,6 +208,8 @@ class Zygote:
         job.setblocking(False)
         os.set_blocking(out, False)
         os.set_blocking(err, False)
+        with contextlib.suppress(OSError):  # the user's share of pipe memory may be used up
+            fcntl.fcntl(out, fcntl.F_SETPIPE_SZ, _PIPE_BYTES)
         child = Child(job, out, err)
         number = next(self._numbers)
         started: asyncio.Future[None] = self._loop.create_future()

@@ -91,9 +91,10 @@ async def _run_loop(awaitable: Any) -> Any:
 
 def _call(code: str, inputs: dict[str, Any]) -> Any:
     linecache.cache[FILE] = (len(code), None, code.splitlines(keepends=True), FILE)
-    module = types.ModuleType("__main__")
+    # Not `__main__`: what a script does only when it is started itself has no place in a node.
+    module = types.ModuleType("main")
     module.__file__ = FILE
-    sys.modules["__main__"] = module
+    sys.modules["main"] = module
     exec(compile(code, FILE, "exec", dont_inherit=True), module.__dict__)  # noqa: S102 - what the sandbox is for
     main = module.__dict__.get("main")
     if not callable(main):

@@ -17,6 +17,7 @@ import select
 import socket
 import struct
 import sys
+import types
 from typing import Any
 
 from interlace.resources.sandbox.inside import confine
@@ -170,6 +171,7 @@ class Zygote:
         os.environ.clear()
         os.environ.update(ENVIRONMENT)
         sys.argv[:] = ["main.py"]
+        sys.modules["__main__"] = types.ModuleType("__main__")
         sys.path[:] = [*self._paths, *sys.path]
         # The standard streams of this process are text files over the run's pipes; line by line,
         # what was printed is known when the run is killed.
