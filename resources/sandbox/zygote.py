@@ -91,15 +91,16 @@ def command(
         line += ["--setenv", name, value]
     for text, place in python.links:
         line += ["--symlink", text, place]
-    for source, target in python.binds:
+    binds = [*python.binds, *((str(path), f"/packages/{name}") for name, path in packages.items())]
+    if network:
+        binds += [(place, place) for place in _network_files()]
+    for folder in sorted({str(parent) for _, target in binds for parent in Path(target).parents}):
+        # Left to bubblewrap they would be for root only.
+        line += ["--perms", "0755", "--dir", folder]
+    for source, target in binds:
         line += ["--ro-bind", source, target]
     for place in python.hidden:
-        line += ["--tmpfs", place, "--remount-ro", place]
-    for name, path in packages.items():
-        line += ["--ro-bind", str(path), f"/packages/{name}"]
-    if network:
-        for place in _network_files():
-            line += ["--ro-bind", place, place]
+        line += ["--perms", "0755", "--tmpfs", place, "--remount-ro", place]
     line += ["--proc", "/proc", "--tmpfs", "/dev"]
     for device in ("null", "zero", "full", "random", "urandom"):
         line += ["--dev-bind", f"/dev/{device}", f"/dev/{device}"]

@@ -47,9 +47,12 @@ xml.etree.ElementTree zipfile zlib zoneinfo
 
 def _warm_up() -> None:
     for name in WARM.split():
-        # A distribution may leave parts of the standard library out.
-        with contextlib.suppress(ImportError):
+        try:
             importlib.import_module(name)
+        except ImportError as error:
+            # A distribution may be built without a C part (`_sqlite3`); anything else means that files are hidden.
+            if not (error.name or "").startswith("_"):
+                raise
     json.loads(json.dumps({"warm": [1, "two", None]}))
     gc.collect()
     gc.freeze()
