@@ -6,7 +6,6 @@ from collections.abc import Iterator, Mapping
 from dataclasses import replace
 from typing import Annotated, Any, ClassVar, Literal
 
-from interlace.engine.schema import Schema
 from pydantic import AfterValidator, BeforeValidator, Field
 
 from interlace.engine.document import Effects, JsonSchema, NodeSpec
@@ -15,6 +14,7 @@ from interlace.engine.fields import Data, Dynamic, Secret
 from interlace.engine.inputs import problems_of
 from interlace.engine.node import Config, Finding, Node, Output, RunContext, TypeContext
 from interlace.engine.protocols import Files
+from interlace.engine.schema import Schema
 from interlace.resources.http import HttpClient, HttpRequest, HttpResponse, Proxy
 from interlace.resources.http.auth_setting import AuthSetting, NoAuth
 from interlace.resources.http.body_setting import BodySetting, NoBody

@@ -7,9 +7,9 @@ from dataclasses import dataclass, field
 from typing import Any
 
 import interlace.nodes
+from interlace.engine.document import NodeSpec
 from interlace.engine.events import Event
 from interlace.engine.node import Finding
-from interlace.engine.document import NodeSpec
 from interlace.engine.protocols import Services
 from interlace.engine.registry import Registry
 from interlace.engine.testing import MemoryJournal, run_document
