@@ -10,7 +10,7 @@ from collections.abc import Callable
 from collections.abc import Sequence as Items
 from typing import Any, Final, Protocol, TypeAlias
 
-from minijinja import Markup, safe
+from minijinja import Markup, escape, safe
 
 from interlace.engine.expressions import arithmetic, comparison
 from interlace.engine.expressions.access import member, sliced
@@ -52,6 +52,7 @@ class Scope(Protocol):
 
 Run: TypeAlias = Callable[[Any], Any]
 _SMALL_LIST: Final = 512
+_MAY_MISS: Final = frozenset({"first", "last"})
 _SMALL_TEXT: Final = 32 * 1024
 
 
@@ -143,9 +144,7 @@ def _item(node: Item) -> Run:
         if place.__class__ is Missing:
             return place
         found = member(value, place)
-        if found.__class__ is Missing and not found.reference:
-            return Missing(found.reason, text)
-        return found
+        return found if found.__class__ is not Missing or found.reference else _placed(found, text)
 
     return run
 
@@ -241,7 +240,7 @@ def _concat(node: Concat) -> Run:
                 marked = marked or value.__class__ is Markup
                 texts.append(to_text(value))
         if marked and getattr(scope, "escapes", False):
-            return safe("").join(texts)
+            return safe("".join(text if text.__class__ is Markup else escape(text) for text in texts))
         length = sum(map(len, texts))
         if length > _SMALL_TEXT:
             reserve_text(length)
@@ -283,8 +282,8 @@ def _default(node: Filter) -> Run:
     options = {name: build(value) for name, value in node.options}
     for name, argument in zip(("default", "boolean"), node.arguments, strict=False):
         options[name] = build(argument)
-    fallback = options.get("default", lambda _scope: "")
-    boolean = options.get("boolean")
+    fallback: Run = options.get("default", lambda _scope: "")
+    boolean: Run | None = options.get("boolean")
 
     def run(scope: Any) -> Any:
         value = operand(scope)
@@ -315,11 +314,19 @@ def _filter(node: Filter) -> Run:
         return value
 
     if not node.arguments and not node.options:
+        if node.name in _MAY_MISS:
+            text = unparse(node)[:120]
+            return lambda scope: _placed(function(given(scope)), text)
         return lambda scope: _measured(function(given(scope)))
     arguments, options = _arguments(
         node.arguments, node.options, f"as an argument of the filter {node.name!r}"
     )
     return lambda scope: _measured(function(given(scope), *arguments(scope), **options(scope)))
+
+
+def _placed(value: Any, text: str) -> Any:
+    """Say of a missing value which expression it is the result of."""
+    return Missing(value.reason, text) if value.__class__ is Missing else value
 
 
 def _arguments(

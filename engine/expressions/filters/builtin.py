@@ -48,11 +48,12 @@ def builtin(name: str) -> Callable[..., Any]:
             charge(len(value) * 4)
         written = ", ".join([*(f"a{i}" for i in range(len(arguments))), *(f"{key}={key}" for key in options)])
         try:
-            return _evaluate(f"v|{name}({written})", v=value, **variables)
+            result = _evaluate(f"v|{name}({written})", v=value, **variables)
         except minijinja.TemplateError as error:
             raise ExpressionError(
                 f"the filter {name!r} failed on {described(value)}: {error.detail or error.message}"
             ) from error
+        return [list(part) if isinstance(part, tuple) else part for part in result] if isinstance(result, list) else result
 
     run.__name__ = name
     run.__doc__ = f"minijinja's {name}."
