@@ -43,7 +43,7 @@ from interlace.engine.expressions.values import Missing, missing_error, to_text
 
 
 class Scope(Protocol):
-    """What closures read names from; `local` only where a template binds names."""
+    """What closures read names from; those of a template also read `values`, the names that it binds."""
 
     def lookup(self, root: str) -> object:
         """Give the value of a name, or `Missing`."""
@@ -117,8 +117,12 @@ def descend(value: Any, root: str, keys: tuple[Key, ...]) -> Any:
         if value.__class__ is Missing:
             if value.reference:
                 return value
-            return Missing(f"in `{path_text(root, keys[:index])}` {value.reason}", path_text(root, keys))
+            return Missing(_reason(value, root, keys[:index]), path_text(root, keys))
     return value
+
+
+def _reason(missing: Missing, root: str, keys: tuple[Key, ...]) -> Callable[[], str]:
+    return lambda: f"in `{path_text(root, keys)}` {missing.reason}"
 
 
 def _located(value: Any, root: str, keys: tuple[Key, ...]) -> Missing:
@@ -126,11 +130,22 @@ def _located(value: Any, root: str, keys: tuple[Key, ...]) -> Missing:
 
 
 def _local(node: Local) -> Run:
+    """Give the closure of a name that a template binds; what it reads of its loop is passed under `loop.key`."""
     root, keys = node.root, node.keys
+    if root == "loop" and keys:
+        root, keys = f"loop.{keys[0]}", keys[1:]
 
     def read(scope: Any) -> Any:
-        value = scope.local(root)
-        return descend(value, root, keys) if keys or value.__class__ is Missing else value
+        start = value = scope.values[root]
+        for key in keys:
+            if isinstance(value, dict):
+                try:
+                    value = value[key]
+                    continue
+                except KeyError:
+                    pass
+            return descend(start, root, keys)
+        return value if value.__class__ is not Missing else descend(value, root, keys)
 
     return read
 
@@ -359,7 +374,7 @@ def _call(node: Call) -> Run:
     if node.local:
         # The template has called its macro already and passes the result under this name.
         name = f"#{node.start}"
-        return lambda scope: scope.local(name)
+        return lambda scope: scope.values[name]
     function = FUNCTIONS[node.name].function
     arguments, options = _arguments(node.arguments, node.options, f"as an argument of {node.name}()")
     return lambda scope: _measured(function(*arguments(scope), **options(scope)))

@@ -132,7 +132,7 @@ def test_in(value, source, expected):
     "source", ["1 in 5", "'a' in none", "none in 'a'", "[1] in 'a'", "x in [1]", "1 in x"]
 )
 def test_in_what_holds_nothing_is_an_error(value, source):
-    with pytest.raises(ExpressionError, match="look for|missing"):
+    with pytest.raises(ExpressionError, match=r"look for|missing"):
         value(source)
 
 
