@@ -185,7 +185,11 @@ def _structure(value: JsonValue, place: tuple[Key, ...]) -> Node:
     if isinstance(value, str):
         if "{{" not in value:
             return Literal(value)
-        node = compile_text(value).node
+        try:
+            node = compile_text(value).node
+        except SyntaxProblem as problem:
+            problem.place = place
+            raise
         return node if isinstance(node, Literal) else Embedded(place, value, node)
     if len(place) > _MAX_VALUE_DEPTH:
         raise SyntaxProblem(f"the structure is nested more than {_MAX_VALUE_DEPTH} levels deep", "", 0)
