@@ -176,7 +176,7 @@ def format_markdown(value: Any, *, columns: Sequence[str] | None = None) -> str:
     """
     names, rows = _table(value, columns, "format markdown")
     lines = iter(rows)
-    head = names if names is not None else next(lines, [])
+    head = list(names if names is not None else next(lines, []))
     if not head:
         return ""
     table = [_line(head), _line(["---"] * len(head), escape=False), *map(_line, lines)]

@@ -65,17 +65,13 @@ class SubWorkflow(Node[SubWorkflowConfig, SubWorkflowOutput]):
     def output_schema(self, types: TypeContext) -> Schema:
         """The child's outputs and `run_id`."""
         run_id: Schema = {"type": "string", "description": "Id of the child run."}
-        child = (
-            types.child_outputs(self.config.workflow, self.config.version)
-            if self.config.wait
-            else {"type": "object"}
-        )
-        required = dict.fromkeys([*child.get("required", ()), "run_id"])
-        schema = {**child, "type": "object", "required": list(required)}
-        schema["properties"] = {**child.get("properties", {}), "run_id": run_id}
-        if not child:
-            schema["additionalProperties"] = True
-        return schema
+        if not self.config.wait:
+            return {"type": "object", "properties": {"run_id": run_id}, "required": ["run_id"]}
+        child = types.child_outputs(self.config.workflow, self.config.version)
+        properties = {**child.get("properties", {}), "run_id": run_id}
+        required = list(dict.fromkeys([*child.get("required", ()), "run_id"]))
+        open_ended = {} if child else {"additionalProperties": True}
+        return {**open_ended, **child, "type": "object", "properties": properties, "required": required}
 
     async def run(self, config: SubWorkflowConfig, ctx: RunContext) -> SubWorkflowOutput:
         """Start the child, and wait for it where asked.

@@ -10,8 +10,6 @@ from interlace.nodes.condition import ConditionConfig
 from tests.nodes.runs import NodeRun, check, run_node
 
 
-
-
 async def rule(left: Any, operator: str, *right: Any, inputs: dict[str, Any] | None = None) -> NodeRun:
     entry = {"left": left, "operator": operator, **({"right": right[0]} if right else {})}
     return await run_node("CONDITION", {"cases": [{"id": "yes", "rules": {"all": [entry]}}]}, inputs)
@@ -74,7 +72,9 @@ async def test_missing_values() -> None:
 
 async def test_a_right_side_may_be_an_expression() -> None:
     assert (await rule("{{ inputs.a }}", ">", "{{ inputs.b }}", inputs={"a": 2, "b": 1}))["matched"] == "yes"
-    assert (await rule("{{ inputs.a }}", "in", ["{{ inputs.b }}", 7], inputs={"a": 2, "b": 2}))["matched"] == "yes"
+    assert (await rule("{{ inputs.a }}", "in", ["{{ inputs.b }}", 7], inputs={"a": 2, "b": 2}))[
+        "matched"
+    ] == "yes"
     assert (await rule("{{ inputs.a }}", "==", "{{ 2 }}", inputs={"a": 2}))["matched"] == "yes"
 
 
@@ -82,7 +82,12 @@ async def test_groups_nest() -> None:
     rules = {
         "all": [
             {"left": "{{ inputs.a }}", "operator": ">", "right": 1},
-            {"any": [{"left": "{{ inputs.b }}", "operator": "is empty"}, {"left": "{{ inputs.b }}", "operator": "==", "right": "x"}]},
+            {
+                "any": [
+                    {"left": "{{ inputs.b }}", "operator": "is empty"},
+                    {"left": "{{ inputs.b }}", "operator": "==", "right": "x"},
+                ]
+            },
         ]
     }
     config = {"cases": [{"id": "yes", "rules": rules}]}
@@ -121,7 +126,11 @@ async def test_mode_every_takes_all_that_hold() -> None:
         ("inputs.a == inputs.b", {"a": 1, "b": None}, "a 1 is not == null"),
         ("inputs.a in ['x', 'y']", {"a": "z"}, "a 'z' is not in ['x', 'y']"),
         ("start.trigger.kind == 'cron'", {}, "start.trigger.kind 'manual' is not == 'cron'"),
-        ("inputs.a > 1 and inputs.b", {"a": 1, "b": 2}, "inputs.a > 1 and inputs.b is false (inputs.a = 1, inputs.b = 2)"),
+        (
+            "inputs.a > 1 and inputs.b",
+            {"a": 1, "b": 2},
+            "inputs.a > 1 and inputs.b is false (inputs.a = 1, inputs.b = 2)",
+        ),
         ("not inputs.flag", {"flag": True}, "not inputs.flag is false (inputs.flag = true)"),
         ("false", {}, "false is false"),
     ],
@@ -141,7 +150,11 @@ async def test_skipped_nodes_carry_the_reason() -> None:
         {"id": "start", "type": "START"}, {"id": "size", "type": "CONDITION", "config": {"cases": CASES[:1]}},
         {"id": "ask", "type": "TEMPLATE", "config": {"template": "?"}}, {"id": "done", "type": "END"},
     ]  # fmt: skip
-    document = {"name": "t", "nodes": nodes, "edges": edges("start -> size", "size.large -> ask", "size.else -> done", "ask -> done")}
+    document = {
+        "name": "t",
+        "nodes": nodes,
+        "edges": edges("start -> size", "size.large -> ask", "size.else -> done", "ask -> done"),
+    }
     await run_document(document, {"amount": 50}, registry=REGISTRY, journal=journal)
     reasons = [event.data["reason"] for event in journal.events if event.type == "node.skipped"]
     assert reasons == ["edge size.large not taken (amount 50 is not > 1000)"]
@@ -156,12 +169,21 @@ async def test_a_missing_condition_is_an_error() -> None:
     ("cases", "message"),
     [
         ([{"id": "a"}], "exactly one of 'when' and 'rules'"),
-        ([{"id": "a", "when": "x", "rules": {"all": [{"left": 1, "operator": "exists"}]}}], "exactly one of 'when' and 'rules'"),
+        (
+            [{"id": "a", "when": "x", "rules": {"all": [{"left": 1, "operator": "exists"}]}}],
+            "exactly one of 'when' and 'rules'",
+        ),
         ([{"id": "a", "rules": {"all": [], "any": []}}], "at least 1"),
         ([{"id": "a", "rules": {}}], "exactly one of 'all' and 'any'"),
         ([{"id": "a", "rules": {"all": [{"left": 1, "operator": ">"}]}}], "needs 'right'"),
-        ([{"id": "a", "rules": {"all": [{"left": 1, "operator": "exists", "right": 2}]}}], "takes no 'right'"),
-        ([{"id": "a", "rules": {"all": [{"left": 1, "operator": "=>", "right": 2}]}}], "Input should be '=='"),
+        (
+            [{"id": "a", "rules": {"all": [{"left": 1, "operator": "exists", "right": 2}]}}],
+            "takes no 'right'",
+        ),
+        (
+            [{"id": "a", "rules": {"all": [{"left": 1, "operator": "=>", "right": 2}]}}],
+            "Input should be '=='",
+        ),
         ([], "at least 1"),
         ([{"id": "a b", "when": "x"}], "should match pattern"),
     ],
@@ -172,11 +194,22 @@ async def test_bad_configs(cases: list[Any], message: str) -> None:
 
 
 async def test_static_check() -> None:
-    found = check("CONDITION", {"cases": [{"id": "a", "when": "x"}, {"id": "a", "when": "x"}, {"id": "else", "when": "x"}]})
+    found = check(
+        "CONDITION",
+        {"cases": [{"id": "a", "when": "x"}, {"id": "a", "when": "x"}, {"id": "else", "when": "x"}]},
+    )
     assert [(f.field, f.message) for f in found] == [
         ("config.cases[1].id", "two cases are called 'a'."),
         ("config.cases[2].id", "a case cannot be called 'else', the handle has that name."),
     ]
-    rules = {"any": [{"left": "x", "operator": "matches", "right": "("}, {"all": [{"left": 1, "operator": "between", "right": [1]}]}]}
+    rules = {
+        "any": [
+            {"left": "x", "operator": "matches", "right": "("},
+            {"all": [{"left": 1, "operator": "between", "right": [1]}]},
+        ]
+    }
     found = check("CONDITION", {"cases": [{"id": "a", "rules": rules}]})
-    assert [f.field for f in found] == ["config.cases[0].rules.any[0].right", "config.cases[0].rules.any[1].all[0].right"]
+    assert [f.field for f in found] == [
+        "config.cases[0].rules.any[0].right",
+        "config.cases[0].rules.any[1].all[0].right",
+    ]
