@@ -162,7 +162,7 @@ def format_csv(
     names, rows = _table(value, columns, "format csv")
     text = io.StringIO()
     writer = csv.writer(text, delimiter=delimiter, lineterminator="\n")
-    if header and names is not None:
+    if header and names:
         writer.writerow(names)
     writer.writerows([to_text(cell) for cell in row] for row in rows)
     return text.getvalue()

@@ -8,9 +8,10 @@ from typing import Annotated, Any, ClassVar, Literal
 
 from pydantic import Field, WithJsonSchema
 
+from interlace.engine.absence import value_or_null
 from interlace.engine.document import CONTINUE, NodeSpec
 from interlace.engine.errors import BodyError, ExpressionError, NodeError
-from interlace.engine.expressions import Missing, Names, compile_value
+from interlace.engine.expressions import Names, compile_value
 from interlace.engine.fields import Data, Expression, In
 from interlace.engine.lists import as_list
 from interlace.engine.node import BodyOutcome, Config, Finding, Node, Output, RunContext, TypeContext
@@ -165,10 +166,7 @@ class _Gathered:
         return status == "succeeded" or self._failed(index, error or {})
 
     def _value(self, names: Names, *, guarded: bool) -> Any:
-        if not guarded:
-            return self._output.evaluate(names)
-        value = self._output.evaluate_or_missing(names)
-        return None if isinstance(value, Missing) else value
+        return value_or_null(self._output, names) if guarded else self._output.evaluate(names)
 
     def _own_error(self, index: int, failure: ExpressionError) -> dict[str, Any]:
         """The error of an `output` that cannot be evaluated: it is the container's, at this item."""

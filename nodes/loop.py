@@ -8,6 +8,7 @@ from typing import Annotated, Any, ClassVar, Literal
 
 from pydantic import Field
 
+from interlace.engine.absence import value_or_null
 from interlace.engine.document import BREAK, Identifier, NodeSpec
 from interlace.engine.errors import BodyError, NodeError
 from interlace.engine.expressions import Names, compile_expression, compile_value
@@ -139,8 +140,12 @@ class Loop(Node[LoopConfig, LoopOutput]):
         reason = await rounds.run()
         outputs = dict(rounds.variables)
         if config.output is not None:
-            outputs["output"] = self._output.evaluate(rounds.names)
+            outputs["output"] = self._last(rounds, partial=reason == "break" or rounds.count == 0)
         return LoopOutput(**outputs, rounds=rounds.count, reason=reason)
+
+    def _last(self, rounds: _Rounds, *, partial: bool) -> Any:
+        """The value of `output`; null where the last round did not get that far."""
+        return value_or_null(self._output, rounds.names) if partial else self._output.evaluate(rounds.names)
 
 
 class _Rounds:

@@ -12,7 +12,9 @@ from interlace.engine.testing import edges, run_document
 from tests.nodes.runs import REGISTRY, run_node
 
 
-async def run_end(config: dict[str, Any], inputs: dict[str, Any] | None = None, trigger: dict[str, Any] | None = None) -> Any:
+async def run_end(
+    config: dict[str, Any], inputs: dict[str, Any] | None = None, trigger: dict[str, Any] | None = None
+) -> Any:
     nodes = [{"id": "start", "type": "START"}, {"id": "done", "type": "END", "config": config}]
     document = {"name": "t", "nodes": nodes, "edges": edges("start -> done")}
     return await run_document(document, inputs, registry=REGISTRY, trigger=trigger)
@@ -20,14 +22,27 @@ async def run_end(config: dict[str, Any], inputs: dict[str, Any] | None = None, 
 
 async def test_start_gives_inputs_and_trigger() -> None:
     trigger = {"kind": "webhook", "headers": {"x": "1"}, "body": {"a": 1}}
-    config = {"outputs": {"a": "{{ start.a }}", "kind": "{{ start.trigger.kind }}", "body": "{{ start.trigger.body.a }}", "t": "{{ trigger.kind }}"}}
+    config = {
+        "outputs": {
+            "a": "{{ start.a }}",
+            "kind": "{{ start.trigger.kind }}",
+            "body": "{{ start.trigger.body.a }}",
+            "t": "{{ trigger.kind }}",
+        }
+    }
     result = await run_end(config, {"a": [1, 2]}, trigger)
     assert result.outputs == {"a": [1, 2], "kind": "webhook", "body": 1, "t": "webhook"}
 
 
 async def test_end_keeps_types() -> None:
     values = {"n": 5, "f": 1.5, "t": "x", "b": False, "none": None, "l": [1, {"a": 2}], "o": {"k": "v"}}
-    config = {"outputs": {**{name: f"{{{{ inputs.{name} }}}}" for name in values}, "text": "n={{ inputs.n }}", "deep": {"in": ["{{ inputs.f }}"]}}}
+    config = {
+        "outputs": {
+            **{name: f"{{{{ inputs.{name} }}}}" for name in values},
+            "text": "n={{ inputs.n }}",
+            "deep": {"in": ["{{ inputs.f }}"]},
+        }
+    }
     result = await run_end(config, values)
     assert result.outputs == {**values, "text": "n=5", "deep": {"in": [1.5]}}
 
@@ -49,7 +64,11 @@ async def test_a_missing_output_is_an_error() -> None:
 
 
 async def test_response_stands_beside_the_outputs() -> None:
-    response = {"status": "{{ inputs.code }}", "headers": {"x-id": "{{ inputs.id }}"}, "body": {"id": "{{ inputs.id }}"}}
+    response = {
+        "status": "{{ inputs.code }}",
+        "headers": {"x-id": "{{ inputs.id }}"},
+        "body": {"id": "{{ inputs.id }}"},
+    }
     result = await run_end({"outputs": {"a": 1}, "response": response}, {"code": 201, "id": "7"})
     assert result.outputs == {"a": 1}
     assert result.response == {"status": 201, "headers": {"x-id": "7"}, "body": {"id": "7"}}
@@ -66,15 +85,21 @@ async def test_a_response_status_must_be_one() -> None:
 
 
 async def test_template_text() -> None:
-    config = {"template": "Dear {{ inputs.name }}:{% for x in inputs.list %} {{ loop.index }}={{ x.a }}{% endfor %}"}
+    config = {
+        "template": "Dear {{ inputs.name }}:{% for x in inputs.list %} {{ loop.index }}={{ x.a }}{% endfor %}"
+    }
     run = await run_node("TEMPLATE", config, {"name": "Ada <b>", "list": [{"a": 1}, {"a": "ü"}]})
     assert run.outputs == {"text": "Dear Ada <b>: 1=1 2=ü"}
 
 
 async def test_template_html_escapes_values() -> None:
-    run = await run_node("TEMPLATE", {"template": "<p>{{ inputs.a }}</p>", "format": "html"}, {"a": "<script>&"})
+    run = await run_node(
+        "TEMPLATE", {"template": "<p>{{ inputs.a }}</p>", "format": "html"}, {"a": "<script>&"}
+    )
     assert run["text"] == "<p>&lt;script&gt;&amp;</p>"
-    run = await run_node("TEMPLATE", {"template": "<p>{{ inputs.a }}</p>", "format": "markdown"}, {"a": "<i>"})
+    run = await run_node(
+        "TEMPLATE", {"template": "<p>{{ inputs.a }}</p>", "format": "markdown"}, {"a": "<i>"}
+    )
     assert run["text"] == "<p><i></p>"
 
 
@@ -85,7 +110,9 @@ async def test_template_json_gives_data() -> None:
 
 
 async def test_template_json_that_is_none() -> None:
-    run = await run_node("TEMPLATE", {"template": '{"name": "{{ inputs.a }}"}', "format": "json"}, {"a": 'say "hi"'})
+    run = await run_node(
+        "TEMPLATE", {"template": '{"name": "{{ inputs.a }}"}', "format": "json"}, {"a": 'say "hi"'}
+    )
     assert run.kind == "invalid_json"
     assert "tojson" in run.message
     assert 'say "hi"' in run.message
@@ -118,7 +145,10 @@ async def test_env_reads_settings_by_name() -> None:
 @pytest.mark.parametrize(
     ("values", "message"),
     [
-        ({"url": "SHOP_URI"}, "environment 'dev' has no setting 'SHOP_URI' (did you mean 'SHOP_URL'?); add it to that environment"),
+        (
+            {"url": "SHOP_URI"},
+            "environment 'dev' has no setting 'SHOP_URI' (did you mean 'SHOP_URL'?); add it to that environment",
+        ),
         ({"a": "X", "b": "LIMIT", "c": "Y"}, "environment 'dev' has no settings 'X', 'Y'"),
     ],
 )
