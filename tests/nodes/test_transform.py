@@ -48,7 +48,7 @@ PEOPLE = [{"name": "Ada", "age": "36"}, {"name": "Bob", "age": ""}]
         (None, [{"cast": "string"}], None),
         ("2026-11-30", [{"cast": "date"}], "2026-11-30T00:00:00+00:00"),
         ('{"a": [1, null]}', [{"parse": "json"}], {"a": [1, None]}),
-        ("\ufeffname,age\nAda,36\n\n\"B, \"\"x\"\"\",\"1\n2\"\n", [{"parse": "csv"}], [{"name": "Ada", "age": "36"}, {"name": 'B, "x"', "age": "1\n2"}]),
+        ('\ufeffname,age\nAda,36\n\n"B, ""x""","1\n2"\n', [{"parse": "csv"}], [{"name": "Ada", "age": "36"}, {"name": 'B, "x"', "age": "1\n2"}]),
         ("a;b\r\n1;2\r\n", [{"parse": {"format": "csv", "delimiter": ";", "header": False}}], [["a", "b"], ["1", "2"]]),
         ("", [{"parse": "csv"}], []),
         ("<o id='1'><line>a</line><line n='2'>b</line><empty/><t>  x &amp; y </t></o>", [{"parse": "xml"}],
@@ -213,7 +213,7 @@ def test_json_and_yaml_round_trips(value: Any) -> None:
 @settings(max_examples=80, deadline=None)
 @given(
     st.lists(names, min_size=2, max_size=4, unique=True).flatmap(
-        lambda columns: st.lists(st.fixed_dictionaries({c: cells for c in columns}), min_size=1, max_size=4)
+        lambda columns: st.lists(st.fixed_dictionaries(dict.fromkeys(columns, cells)), min_size=1, max_size=4)
     )
 )
 def test_csv_round_trip(rows: list[dict[str, str]]) -> None:
