@@ -210,9 +210,9 @@ def _parse(code: str) -> ast.Module | str:
             return ast.parse(code, "main.py")
     except SyntaxError as error:
         text = f": {error.text.strip()!r}" if error.text else ""
-        return f"line {error.lineno}: {error.msg}{text}"
+        return f"line {error.lineno}: {error.msg}{text}."
     except (ValueError, RecursionError, MemoryError) as error:
-        return f"the code cannot be read: {str(error) or type(error).__name__}"
+        return f"the code cannot be read: {str(error) or type(error).__name__}."
 
 
 def _check_main(tree: ast.Module, inputs: Any) -> Iterator[Finding]:

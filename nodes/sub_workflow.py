@@ -12,8 +12,6 @@ from interlace.engine.node import Config, Node, OpenOutput, RunContext, TypeCont
 from interlace.engine.protocols import Children, ChildResult
 from interlace.engine.schema import Schema
 
-MAX_DEPTH = 10
-
 
 class SubWorkflowConfig(Config):
     """Which workflow runs, and with what."""
@@ -77,13 +75,8 @@ class SubWorkflow(Node[SubWorkflowConfig, SubWorkflowOutput]):
         """Start the child, and wait for it where asked.
 
         Raises:
-            NodeError: the child failed, was cancelled or could not start, or the nesting is too deep.
+            NodeError: the child failed, was cancelled or could not start.
         """
-        if ctx.run.depth >= MAX_DEPTH:
-            raise NodeError(
-                f"workflow {config.workflow!r} would run {ctx.run.depth + 1} levels deep; at most {MAX_DEPTH} are allowed",
-                kind="too_deep",
-            )
         result = await ctx.service(Children).run(  # type: ignore[type-abstract]
             config.workflow, config.version, config.inputs, parent=ctx.run.id, path=ctx.path, wait=config.wait
         )
