@@ -14,6 +14,8 @@ from interlace.engine.json_schema import TYPE_NAMES, problems_of
 from interlace.engine.problems import Problem
 from interlace.engine.protocols import FileValue
 
+__all__ = ["parse_text", "prepare_inputs", "problems_of"]
+
 ROOT = "inputs"
 _DEPTH = 32
 

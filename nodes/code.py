@@ -160,7 +160,7 @@ class Code(Node[CodeConfig, CodeOutput]):
         Raises:
             NodeError: the code failed, went over a limit, or returned something else than its schema says.
         """
-        result = await ctx.service(CodeRunner).run(  # type: ignore[type-abstract]
+        result = await ctx.service(CodeRunner).run(
             config.code,
             config.inputs,
             seconds=config.limits.seconds,

@@ -106,16 +106,9 @@ class Loop(Node[LoopConfig, LoopOutput]):
         return {name: _widened(types.infer(value)) for name, value in variables.items()}
 
     def check(self, spec: NodeSpec) -> Iterator[Finding]:
-        """There is a body, an end, and names that are free."""
+        """Something ends the loop, and the names of its variables are free."""
         config = self.config
         edges = spec.body.edges if spec.body is not None else []
-        if spec.body is None or not spec.body.nodes:
-            yield Finding(
-                code="no_body",
-                field="body",
-                message="the body has no nodes.",
-                fix="Add the nodes of a round.",
-            )
         ends = (
             config.while_ is not None or config.until is not None or any(edge.to == BREAK for edge in edges)
         )
@@ -204,6 +197,6 @@ def _widened(schema: Schema) -> Schema:
     kind = schema.get("type")
     if kind in ("integer", "number"):
         return {"type": "number"}
-    if kind in ("string", "boolean", "array", "object"):
-        return {"type": kind}
-    return {}
+    if kind == "object":
+        return {"type": "object", "additionalProperties": True}
+    return {"type": kind} if kind in ("string", "boolean", "array") else {}

@@ -77,7 +77,7 @@ class SubWorkflow(Node[SubWorkflowConfig, SubWorkflowOutput]):
         Raises:
             NodeError: the child failed, was cancelled or could not start.
         """
-        result = await ctx.service(Children).run(  # type: ignore[type-abstract]
+        result = await ctx.service(Children).run(
             config.workflow, config.version, config.inputs, parent=ctx.run.id, path=ctx.path, wait=config.wait
         )
         if not config.wait:

@@ -23,9 +23,18 @@ class Runner:
         self, code: str, inputs: Mapping[str, Any], *, seconds: float, memory_mb: int, output_mb: float,
         fast: bool = False, packages: Sequence[str] = (), network: bool = False,
     ) -> CodeResult:  # fmt: skip
-        self.asked = {"seconds": seconds, "memory_mb": memory_mb, "output_mb": output_mb, "fast": fast, "packages": packages, "network": network}
+        self.asked = {
+            "seconds": seconds,
+            "memory_mb": memory_mb,
+            "output_mb": output_mb,
+            "fast": fast,
+            "packages": packages,
+            "network": network,
+        }
         limits = Limits(seconds=seconds, memory_mb=memory_mb, output_mb=output_mb)
-        return await self.sandbox.run(code, inputs, limits=limits, fast=fast, packages=packages, network=network)
+        return await self.sandbox.run(
+            code, inputs, limits=limits, fast=fast, packages=packages, network=network
+        )
 
 
 @pytest.fixture
@@ -40,8 +49,15 @@ async def runner() -> AsyncIterator[Runner]:
         await sandbox.close()
 
 
-async def run_code(runner: Runner, code: str, inputs: dict[str, Any] | None = None, given: Any = None, **config: Any) -> NodeRun:
-    return await run_node("CODE", {"code": code, "inputs": inputs or {}, **config}, given, services=Services({CodeRunner: runner}))
+async def run_code(
+    runner: Runner, code: str, inputs: dict[str, Any] | None = None, given: Any = None, **config: Any
+) -> NodeRun:
+    return await run_node(
+        "CODE",
+        {"code": code, "inputs": inputs or {}, **config},
+        given,
+        services=Services({CodeRunner: runner}),
+    )
 
 
 async def test_the_returned_fields_are_the_outputs(runner: Runner) -> None:
@@ -52,11 +68,20 @@ async def test_the_returned_fields_are_the_outputs(runner: Runner) -> None:
     assert meta["stdout"] == "summing 2\n"
     assert meta["stderr"] == ""
     assert meta["cpu_ms"] >= 0
-    assert runner.asked == {"seconds": 60, "memory_mb": 512, "output_mb": 10, "fast": False, "packages": [], "network": False}
+    assert runner.asked == {
+        "seconds": 60,
+        "memory_mb": 512,
+        "output_mb": 10,
+        "fast": False,
+        "packages": [],
+        "network": False,
+    }
 
 
 async def test_the_fast_sandbox(runner: Runner) -> None:
-    run = await run_code(runner, "def main(a):\n    return {'b': a + 1}", {"a": 1}, sandbox="fast", limits={"seconds": 5})
+    run = await run_code(
+        runner, "def main(a):\n    return {'b': a + 1}", {"a": 1}, sandbox="fast", limits={"seconds": 5}
+    )
     assert run["b"] == 2
     assert (runner.asked["fast"], runner.asked["seconds"]) == (True, 5)
 
@@ -81,11 +106,19 @@ async def test_something_else_than_an_object(runner: Runner, value: str) -> None
 
 async def test_meta_is_taken(runner: Runner) -> None:
     run = await run_code(runner, "def main():\n    return {'meta': 1}")
-    assert (run.kind, run.message) == ("bad_result", "main() returned a field 'meta', which is taken; give it another name")
+    assert (run.kind, run.message) == (
+        "bad_result",
+        "main() returned a field 'meta', which is taken; give it another name",
+    )
 
 
 async def test_the_output_schema_is_enforced(runner: Runner) -> None:
-    schema = {"type": "object", "required": ["n"], "properties": {"n": {"type": "integer"}}, "additionalProperties": False}
+    schema = {
+        "type": "object",
+        "required": ["n"],
+        "properties": {"n": {"type": "integer"}},
+        "additionalProperties": False,
+    }
     assert (await run_code(runner, "def main():\n    return {'n': 1}", output_schema=schema))["n"] == 1
     run = await run_code(runner, "def main():\n    return {'n': 'x', 'm': 1}", output_schema=schema)
     assert run.kind == "output_schema"
@@ -120,7 +153,9 @@ async def test_the_output_schema_is_enforced(runner: Runner) -> None:
 def test_static_check(code: str, inputs: Any, findings: list[Any]) -> None:
     found = [(f.code, f.field, f.message) for f in check("CODE", {"code": code, "inputs": inputs})]
     assert [entry[:2] for entry in found] == [entry[:2] for entry in findings]
-    assert [entry[2] for entry, wanted in zip(found, findings, strict=True) if wanted[2]] == [entry[2] for entry in findings if entry[2]]
+    assert [entry[2] for entry, wanted in zip(found, findings, strict=True) if wanted[2]] == [
+        entry[2] for entry in findings if entry[2]
+    ]
 
 
 def test_static_check_never_runs_the_code(tmp_path: Any) -> None:
@@ -130,7 +165,9 @@ def test_static_check_never_runs_the_code(tmp_path: Any) -> None:
 
 
 def test_an_unused_input_is_a_warning_and_fast_has_no_packages() -> None:
-    assert [f.severity for f in check("CODE", {"code": "def main(): return {}", "inputs": {"a": 1}})] == ["warning"]
+    assert [f.severity for f in check("CODE", {"code": "def main(): return {}", "inputs": {"a": 1}})] == [
+        "warning"
+    ]
     found = check("CODE", {"code": "def main(): return {}", "sandbox": "fast", "packages": ["numpy"]})
     assert [f.field for f in found] == ["config.packages"]
 
@@ -141,7 +178,16 @@ def test_effects() -> None:
     assert Code(CodeConfig.model_validate({**config, "network": True})).effect() == "once"
 
 
-@pytest.mark.parametrize("change", [{"language": "js"}, {"sandbox": "none"}, {"limits": {"seconds": 0}}, {"limits": {"cores": 2}}, {"code": ""}])
+@pytest.mark.parametrize(
+    "change",
+    [
+        {"language": "js"},
+        {"sandbox": "none"},
+        {"limits": {"seconds": 0}},
+        {"limits": {"cores": 2}},
+        {"code": ""},
+    ],
+)
 def test_bad_configs(change: dict[str, Any]) -> None:
     with pytest.raises(ValidationError, match=next(iter(change))):
         CodeConfig.model_validate({"code": "def main(): return {}", **change})

@@ -10,7 +10,7 @@ from interlace.engine.errors import NodeError
 from interlace.engine.fields import Data, Dynamic
 from interlace.engine.node import Config, Node, Output, RunContext
 from interlace.nodes.iteration import IterationConfig
-from tests.nodes.runs import REGISTRY, NodeRun, check, run_node
+from tests.nodes.runs import REGISTRY, NodeRun, run_node
 
 
 class GateConfig(Config):
@@ -204,8 +204,3 @@ async def test_bodies_nest_and_read_outer_nodes() -> None:
 def test_bad_configs(field: str, value: Any) -> None:
     with pytest.raises(ValidationError, match=field):
         IterationConfig.model_validate({"items": [], field: value})
-
-
-def test_static_check() -> None:
-    assert [f.code for f in check("ITERATION", {"items": []}, body={"nodes": []})] == ["no_body"]
-    assert [f.code for f in check("ITERATION", {"items": []})] == ["no_body"]

@@ -169,4 +169,3 @@ def test_static_check() -> None:
     )
     found = check("LOOP", {"max_rounds": 1, "while": "x", "variables": {"rounds": 1, "n": 1}}, body=body)
     assert [(f.code, f.field) for f in found] == [("reserved_name", "config.variables.rounds")]
-    assert [f.code for f in check("LOOP", {"max_rounds": 1, "while": "x"})] == ["no_body"]
