@@ -120,10 +120,15 @@ class PostgresWriter:
     async def _statements(self, connection: AsyncConnection[Any], batches: list[Batch]) -> list[Batch]:
         async with connection.cursor() as cursor:
             live = await self._held(cursor, batches)
-            rounds = max((len(batch.operations) for batch in live), default=0)
-            for index in range(rounds):
-                # Lanes are independent of each other, so their first, second, … operations may go together.
-                await _execute(cursor, [b.operations[index] for b in live if len(b.operations) > index])
+            together = [batch.operations for batch in live if batch.independent]
+            for index in range(max(map(len, together), default=0)):
+                await _execute(
+                    cursor, [operations[index] for operations in together if len(operations) > index]
+                )
+            for batch in live:
+                if not batch.independent:
+                    for operation in batch.operations:
+                        await _execute(cursor, [operation])
             if events := [event for batch in live for event in batch.events]:
                 await cursor.execute(_INSERT, _columns(events))
         for batch in live:
