@@ -31,8 +31,12 @@ class Retry(Model):
     delay: Seconds = Field(1.0, description="Pause before the first retry.")
     backoff: float = Field(2.0, ge=1, description="Factor from one pause to the next.")
     max_delay: Seconds = Field(60.0, description="The longest pause.")
-    jitter: bool = Field(True, description="Spread the pauses at random, so that many runs do not retry at once.")
-    on: list[str] | None = Field(None, description="Kinds of error that are retried; the retryable ones by default.")
+    jitter: bool = Field(
+        True, description="Spread the pauses at random, so that many runs do not retry at once."
+    )
+    on: list[str] | None = Field(
+        None, description="Kinds of error that are retried; the retryable ones by default."
+    )
 
 
 class Wait(Model):
@@ -70,15 +74,24 @@ class NodeSpec(Model):
     type: str = Field(description="One of the node types.")
     label: str | None = Field(None, description="Free text shown to people; never part of a reference.")
     note: str | None = Field(None, description="Free text for the next reader.")
-    join: Literal["any", "all"] = Field("any", description="Run when any, or only when all incoming edges are taken.")
-    on_error: Literal["stop", "continue", "branch"] = Field("stop", description="What a failure does to the run.")
-    default_output: dict[str, Any] | None = Field(None, description="The outputs after a failure with `continue`.")
+    join: Literal["any", "all"] = Field(
+        "any", description="Run when any, or only when all incoming edges are taken."
+    )
+    on_error: Literal["stop", "continue", "branch"] = Field(
+        "stop", description="What a failure does to the run."
+    )
+    default_output: dict[str, Any] | None = Field(
+        None, description="The outputs after a failure with `continue`."
+    )
     retry: Retry | None = Field(None, description="Retries of this node; none by default.")
-    timeout: Seconds | None = Field(None, description="Longest time of one attempt; the type's default otherwise.")
+    timeout: Seconds | None = Field(
+        None, description="Longest time of one attempt; the type's default otherwise."
+    )
     wait: Wait | None = Field(None, description="A durable pause before the node runs.")
     effects: Effects | None = Field(None, description="Whether an interrupted attempt may be repeated.")
     on_unknown: Literal["fail", "retry", "ask"] = Field(
-        "ask", description="What happens when an attempt with effects `once` was interrupted and its outcome is unknown."
+        "ask",
+        description="What happens when an attempt with effects `once` was interrupted and its outcome is unknown.",
     )
     confirm: bool = Field(False, description="Ask a person before each run of this node.")
     disabled: bool = Field(False, description="Skip the node; the edges of its first handle are taken.")
@@ -99,8 +112,12 @@ class Settings(Model):
     """What holds for the whole run."""
 
     timeout: Seconds | None = Field(None, description="Longest time of a run; none by default.")
-    max_concurrency: int = Field(10, ge=1, le=1000, description="Most nodes of one run that run at the same time.")
-    on_failure: str | None = Field(None, description="Name of a workflow started when a run of this one fails.")
+    max_concurrency: int = Field(
+        10, ge=1, le=1000, description="Most nodes of one run that run at the same time."
+    )
+    on_failure: str | None = Field(
+        None, description="Name of a workflow started when a run of this one fails."
+    )
     chat: bool = Field(False, description="Whether sessions can talk to this workflow.")
 
 
@@ -114,10 +131,14 @@ class Ui(Model):
 class Document(Model):
     """A whole workflow."""
 
-    schema_: Literal["interlace/v1"] = Field(SCHEMA, alias="schema", description="Version of this format.")
+    schema_: Literal["interlace/v1"] = Field(
+        "interlace/v1", alias="schema", description="Version of this format."
+    )
     name: str = Field(min_length=1, max_length=200, description="Unique in its owner's scope.")
     description: str | None = None
-    inputs: JsonSchema = Field(default_factory=lambda: {"type": "object"}, description="JSON Schema 2020-12 of an object.")
+    inputs: JsonSchema = Field(
+        default_factory=lambda: {"type": "object"}, description="JSON Schema 2020-12 of an object."
+    )
     variables: dict[Identifier, Variable] = Field(default_factory=dict)
     settings: Settings = Field(default_factory=lambda: Settings())
     triggers: list[dict[str, Any]] = Field(default_factory=list, description="Take effect on publishing.")
@@ -135,3 +156,6 @@ def _walk(container: Body | Document) -> Iterator[tuple[NodeSpec, Body | Documen
         yield node, container
         if node.body is not None:
             yield from _walk(node.body)
+
+
+Body.model_rebuild()

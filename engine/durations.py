@@ -33,7 +33,10 @@ Seconds = Annotated[
     Field(ge=0),
     WithJsonSchema(
         {
-            "anyOf": [{"type": "number", "minimum": 0}, {"type": "string", "pattern": r"^\d+(\.\d+)?(ms|s|m|h|d)$"}],
+            "anyOf": [
+                {"type": "number", "minimum": 0},
+                {"type": "string", "pattern": r"^\d+(\.\d+)?(ms|s|m|h|d)$"},
+            ],
             "examples": ["30s", "10m", 5],
         }
     ),

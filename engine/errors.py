@@ -53,7 +53,12 @@ class NodeError(InterlaceError):
     """
 
     def __init__(
-        self, message: str, *, kind: str = "node_error", retryable: bool | None = None, retry_after: float | None = None
+        self,
+        message: str,
+        *,
+        kind: str = "node_error",
+        retryable: bool | None = None,
+        retry_after: float | None = None,
     ) -> None:
         super().__init__(message)
         self.message = message
@@ -80,7 +85,9 @@ class BodyError(NodeError):
     """A node inside the body failed; the run reports that node, not the container."""
 
     def __init__(self, error: Mapping[str, Any]) -> None:
-        super().__init__(str(error["message"]), kind=str(error["type"]), retryable=bool(error.get("retryable")))
+        super().__init__(
+            str(error["message"]), kind=str(error["type"]), retryable=bool(error.get("retryable"))
+        )
         self.error = dict(error)
 
 
@@ -99,4 +106,6 @@ def is_retryable(kind: str) -> bool:
 
 def matches_kind(kind: str, wanted: str) -> bool:
     """Whether an error kind falls under one that `retry.on` names; `http_5xx` and `http_4xx` are families."""
-    return kind == wanted or (wanted.endswith("xx") and kind.startswith(wanted[:-2]) and len(kind) == len(wanted))
+    return kind == wanted or (
+        wanted.endswith("xx") and kind.startswith(wanted[:-2]) and len(kind) == len(wanted)
+    )

@@ -15,7 +15,8 @@ NodeStatus: TypeAlias = Literal[
 ]
 
 RUN_EVENTS = frozenset(
-    f"run.{name}" for name in ("queued", "started", "suspended", "resumed", "succeeded", "failed", "cancelled")
+    f"run.{name}"
+    for name in ("queued", "started", "suspended", "resumed", "succeeded", "failed", "cancelled")
 )
 NODE_EVENTS = frozenset(
     f"node.{name}"

@@ -22,4 +22,6 @@ def instant(value: object) -> float:
             pass
         else:
             return (moment if moment.tzinfo else moment.replace(tzinfo=UTC)).timestamp()
-    raise ExpressionError(f"{value!r} is no instant; write an ISO date-time such as 2026-12-01T09:00:00+01:00")
+    raise ExpressionError(
+        f"{value!r} is no instant; write an ISO date-time such as 2026-12-01T09:00:00+01:00"
+    )

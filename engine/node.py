@@ -134,8 +134,11 @@ class RunContext(Protocol):
     path: str
     attempt: int
     names: Names
-    limit: int
-    """The run's max_concurrency."""
+
+    @property
+    def limit(self) -> int:
+        """The run's max_concurrency."""
+        ...
 
     @property
     def idempotency_key(self) -> str:
@@ -162,8 +165,20 @@ class RunContext(Protocol):
         """Say why a handle was not taken; shown as the reason of the nodes that are skipped for it."""
         ...
 
+    def variable(self, name: str) -> Any:
+        """Value of the nearest loop variable of that name, else of the run variable.
+
+        Raises:
+            NodeError: there is no such variable.
+        """
+        ...
+
     def assign(self, variable: str, value: Any) -> None:
-        """Set a run or loop variable; recorded with the node's result."""
+        """Set a run or loop variable; recorded with the node's result.
+
+        Raises:
+            NodeError: the value does not fit the type that the document declares.
+        """
         ...
 
     def log(self, message: str) -> None:

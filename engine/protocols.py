@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Awaitable, Mapping
+from collections.abc import Awaitable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, Protocol, TypeVar
 
@@ -14,7 +14,9 @@ S = TypeVar("S")
 class Journal(Protocol):
     """The record of one run. Appended events become durable, in order, at the next commit."""
 
-    def append(self, kind: str, path: str = "", attempt: int = 0, data: Mapping[str, Any] | None = None) -> None:
+    def append(
+        self, kind: str, path: str = "", attempt: int = 0, data: Mapping[str, Any] | None = None
+    ) -> None:
         """Add an event; its data is encoded at once, so later changes of the values do not matter.
 
         Raises:
@@ -92,11 +94,66 @@ class Children(Protocol):
     """Starts the child runs of SUB_WORKFLOW."""
 
     async def run(
-        self, workflow: str, version: str | int, inputs: Mapping[str, Any], *, parent: str, path: str, wait: bool
+        self,
+        workflow: str,
+        version: str | int,
+        inputs: Mapping[str, Any],
+        *,
+        parent: str,
+        path: str,
+        wait: bool,
     ) -> ChildResult:
         """Start (or after a crash find again) the child of `parent` at `path` and wait for its end.
 
         Cancelling the call cancels the child.
+        """
+        ...
+
+
+class CodeResult(Protocol):
+    """What a piece of user code did."""
+
+    @property
+    def value(self) -> Any:
+        """What `main` returned, as plain JSON data."""
+        ...
+
+    @property
+    def stdout(self) -> str:
+        """What it printed."""
+        ...
+
+    @property
+    def stderr(self) -> str:
+        """What it wrote to standard error."""
+        ...
+
+    @property
+    def cpu_seconds(self) -> float:
+        """Processor time it took."""
+        ...
+
+
+class CodeRunner(Protocol):
+    """Runs user code where it cannot harm: no secrets, no environment, no files of the platform."""
+
+    async def run(
+        self,
+        code: str,
+        inputs: Mapping[str, Any],
+        *,
+        seconds: float,
+        memory_mb: int,
+        output_mb: float,
+        fast: bool = False,
+        packages: Sequence[str] = (),
+        network: bool = False,
+    ) -> CodeResult:
+        """Call `main(**inputs)` of the code and give what it returned. Cancelling the call ends the code.
+
+        Raises:
+            NodeError: the code failed (kind: the class name of its exception, message: the traceback at the user's
+                lines), went over a limit, or no sandbox is available.
         """
         ...
 
@@ -122,6 +179,10 @@ class Services:
     def register(self, protocol: type[S], implementation: S) -> None:
         """Offer an implementation of a protocol."""
         self._entries[protocol] = implementation
+
+    def with_service(self, protocol: type[S], implementation: S) -> Services:
+        """The same services and one more, for one run."""
+        return Services({**self._entries, protocol: implementation})
 
     def get(self, protocol: type[S]) -> S:
         """The implementation of a protocol.

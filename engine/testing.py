@@ -25,7 +25,9 @@ class MemoryJournal:
     def __init__(self) -> None:
         self.events: list[Event] = []
 
-    def append(self, kind: str, path: str = "", attempt: int = 0, data: Mapping[str, Any] | None = None) -> None:
+    def append(
+        self, kind: str, path: str = "", attempt: int = 0, data: Mapping[str, Any] | None = None
+    ) -> None:
         """Add an event."""
         self.events.append(Event(kind, path, attempt, dict(data or {}), len(self.events) + 1, time.time()))
 
@@ -52,7 +54,12 @@ async def run_document(
     if not isinstance(document, Document):
         document = Document.model_validate(document)
     plan = compile_plan(document, registry)
-    info = RunInfo(id=uuid.uuid4().hex, workflow=document.name, started_at=time.time(), trigger=trigger or {"kind": "manual"})
+    info = RunInfo(
+        id=uuid.uuid4().hex,
+        workflow=document.name,
+        started_at=time.time(),
+        trigger=trigger or {"kind": "manual"},
+    )
     execution = prepare(
         plan, info, inputs or {}, journal=journal or MemoryJournal(), services=services or Services(),
         clock=clock or SystemClock(), recorded=recorded,

@@ -48,16 +48,23 @@ def prepare(
 
     With `recorded` the run goes on from what its journal holds: nodes that finished are taken again, not run again.
     """
-    journal.append("run.started" if recorded is None else "run.resumed", "", 0, {"inputs": inputs} if recorded is None else {})
+    journal.append(
+        "run.started" if recorded is None else "run.resumed",
+        "",
+        0,
+        {"inputs": inputs} if recorded is None else {},
+    )
     names = run_names(plan.document, info, inputs, services)
     return Execution(plan, info, names, journal=journal, services=services, clock=clock, recorded=recorded)
 
 
-def run_names(document: Document, info: RunInfo, inputs: Mapping[str, Any], services: Services) -> dict[str, Any]:
+def run_names(
+    document: Document, info: RunInfo, inputs: Mapping[str, Any], services: Services
+) -> dict[str, Any]:
     """The names that every expression of a run may read, besides its nodes."""
     environment: Environment | None
     try:
-        environment = services.get(Environment)  # type: ignore[type-abstract]
+        environment = services.get(Environment)
     except LookupError:
         environment = None
     started = datetime.fromtimestamp(info.started_at, UTC).isoformat().replace("+00:00", "Z")

@@ -43,7 +43,9 @@ def run_inline(execution: Execution, scope: Scope, plan: NodePlan, path: str) ->
     execution.start_task(scope, plan, _await_inline(execution, context, output, started))
 
 
-async def _await_inline(execution: Execution, context: Context, output: Awaitable[Any], started: float) -> None:
+async def _await_inline(
+    execution: Execution, context: Context, output: Awaitable[Any], started: float
+) -> None:
     try:
         async with asyncio.timeout(context.plan.timeout):
             result = await output
@@ -66,7 +68,7 @@ async def run_attempts(execution: Execution, scope: Scope, plan: NodePlan, path:
     try:
         if plan.spec.wait is not None and (record is None or record.status in ("pending", "suspended")):
             await _wait(execution, scope, plan, path)
-        if record is not None and record.status == "running":
+        if record is not None and record.status in ("running", "cancelled"):
             attempt = _after_interruption(execution, plan, path, record.attempt)
         while True:
             context = Context(execution, scope, plan, path, attempt)
@@ -78,7 +80,10 @@ async def run_attempts(execution: Execution, scope: Scope, plan: NodePlan, path:
                 _fail(execution, context, failure)
                 return
             execution.journal.append(
-                "node.retrying", path, attempt, {"error": {"type": failure.kind, "message": failure.message}, "delay": delay}
+                "node.retrying",
+                path,
+                attempt,
+                {"error": {"type": failure.kind, "message": failure.message}, "delay": delay},
             )
             await execution.clock.sleep(delay)
             attempt += 1
@@ -172,7 +177,9 @@ def retry_delay(retry: Retry | None, failure: NodeError, attempt: int) -> float 
     """Seconds until the next attempt, None when there is none."""
     if retry is None or attempt > retry.max:
         return None
-    wanted = failure.retryable if retry.on is None else any(matches_kind(failure.kind, kind) for kind in retry.on)
+    wanted = (
+        failure.retryable if retry.on is None else any(matches_kind(failure.kind, kind) for kind in retry.on)
+    )
     if not wanted:
         return None
     delay = min(retry.delay * retry.backoff ** (attempt - 1), retry.max_delay)
@@ -183,7 +190,11 @@ def retry_delay(retry: Retry | None, failure: NodeError, attempt: int) -> float 
 
 def _repeatable(plan: NodePlan, failure: NodeError) -> bool:
     """Whether another attempt is safe: the other side answered that it failed, or repeating does no harm."""
-    return plan.effects != "once" or plan.spec.on_unknown == "retry" or failure.kind not in ("timeout", "connection")
+    return (
+        plan.effects != "once"
+        or plan.spec.on_unknown == "retry"
+        or failure.kind not in ("timeout", "connection")
+    )
 
 
 def outputs_of(output: Output) -> dict[str, Any]:

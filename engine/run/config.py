@@ -45,7 +45,7 @@ def _compile_model(model: BaseModel, path: str) -> Resolve | None:
 
 def _compile_field(model: type[BaseModel], name: str, value: Any, path: str) -> Resolve | None:
     compiled = compile_value(value)
-    if compiled.constant:
+    if compiled.constant and not _has_template(value):
         return None
     check = _checker(model, name)
     evaluate = compiled.evaluate
@@ -56,6 +56,14 @@ def _compile_field(model: type[BaseModel], name: str, value: Any, path: str) -> 
         return check(evaluate(names), path)
 
     return resolve
+
+
+def _has_template(value: Any) -> bool:
+    if isinstance(value, str):
+        return "{{" in value
+    if isinstance(value, dict):
+        return any(_has_template(entry) for entry in value.values())
+    return isinstance(value, list) and any(_has_template(entry) for entry in value)
 
 
 def _compile_nested(value: Any, path: str) -> Resolve | None:
@@ -93,7 +101,8 @@ def _checker(model: type[BaseModel], name: str) -> Callable[[Any, str], Any] | N
             first = error.errors(include_url=False)[0]
             where = "".join(f"[{part!r}]" for part in first["loc"])
             raise ExpressionError(
-                f"{path}{where}: {first['msg']}, but the expression gave {_describe(value)}", kind="wrong_type"
+                f"{path}{where}: {first['msg']}, but the expression gave {_describe(value)}",
+                kind="wrong_type",
             ) from None
 
     return check

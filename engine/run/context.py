@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any, TypeVar
 
 from interlace.engine.expressions import Missing, Names, compile_expression, compile_value
 from interlace.engine.node import Bodies, RunInfo
+from interlace.engine.variables import check_value, unknown_variable
 
 if TYPE_CHECKING:
     from interlace.engine.run.execution import Execution
@@ -33,7 +34,19 @@ class Layered:
 class Context:
     """What one attempt of one node sees. Implements `RunContext`."""
 
-    __slots__ = ("_execution", "assigned", "attempt", "names", "path", "plan", "run", "scope", "taken", "why")
+    __slots__ = (
+        "_bodies",
+        "_execution",
+        "assigned",
+        "attempt",
+        "names",
+        "path",
+        "plan",
+        "run",
+        "scope",
+        "taken",
+        "why",
+    )
 
     def __init__(self, execution: Execution, scope: Scope, plan: NodePlan, path: str, attempt: int) -> None:
         self._execution = execution
@@ -46,6 +59,7 @@ class Context:
         self.taken: tuple[str, ...] | None = None
         self.why: dict[str, str] | None = None
         self.assigned: dict[str, Any] | None = None
+        self._bodies: Bodies | None = None
 
     @property
     def limit(self) -> int:
@@ -80,9 +94,19 @@ class Context:
             self.why = {}
         self.why[handle] = reason
 
+    def variable(self, name: str) -> Any:
+        """Value of the nearest loop variable of that name, else of the run variable."""
+        holder = self.scope.holder(name)
+        if name not in holder:
+            raise unknown_variable(name, self._execution.plan.document.variables)
+        return holder[name]
+
     def assign(self, variable: str, value: Any) -> None:
-        """Set a run or loop variable."""
-        self.scope.assign(variable, value)
+        """Set a run or loop variable, after a check of its type where the document declares one."""
+        holder = self.scope.holder(variable)
+        if holder is self._execution.root.names["vars"]:
+            check_value(variable, value, self._execution.plan.document.variables)
+        holder[variable] = value
         if self.assigned is None:
             self.assigned = {}
         self.assigned[variable] = value
@@ -101,5 +125,7 @@ class Context:
 
     @property
     def bodies(self) -> Bodies:
-        """Runs this container's body."""
-        return self._execution.bodies(self)
+        """Runs this container's body; passes are numbered over all calls."""
+        if self._bodies is None:
+            self._bodies = self._execution.bodies(self)
+        return self._bodies

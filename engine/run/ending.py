@@ -74,7 +74,8 @@ class Ending:
         if not self._ends:
             self.failed(
                 error_of(
-                    message="no END node ran; every path to one was skipped or none was reached", kind="no_end_reached"
+                    message="no END node ran; every path to one was skipped or none was reached",
+                    kind="no_end_reached",
                 )
             )
         return merged

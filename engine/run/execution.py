@@ -14,7 +14,7 @@ from collections import deque
 from collections.abc import Mapping
 from typing import Any, NamedTuple
 
-from interlace.engine.errors import NodeError
+from interlace.engine.errors import InterlaceError, NodeError
 from interlace.engine.expressions import Missing, NodeOutputs, NullOutputs
 from interlace.engine.node import Bodies, RunInfo
 from interlace.engine.protocols import Clock, Journal, Services
@@ -30,6 +30,10 @@ _TURN_SECONDS = 0.01
 """Longest stretch of inline nodes before the event loop gets its turn."""
 _CANCEL_SECONDS = 5.0
 """How long cancelled nodes may take to clean up before the run ends without them."""
+
+
+class Detached(InterlaceError):  # noqa: N818 - not a failure of the run
+    """This process let go of the run; it goes on where its journal ends."""
 
 
 class Decided(NamedTuple):
@@ -97,6 +101,11 @@ class Execution:
             self._end_scope(self.root, "abandoned", None)
             self._wake()
 
+    def detach(self) -> None:
+        """Let go of the run without ending it: nothing more is started, what runs is interrupted."""
+        if self.root.ended is None:
+            self._broken(Detached())
+
     # -- the loop -----------------------------------------------------------------------------------------
 
     async def run(self) -> RunResult:
@@ -156,7 +165,11 @@ class Execution:
 
     def _start(self, scope: Scope, plan: NodePlan) -> None:
         path = scope.prefix + plan.id
-        if self.recorded and (record := self.recorded.get(path)) is not None and self._take_again(scope, plan, record):
+        if (
+            self.recorded
+            and (record := self.recorded.get(path)) is not None
+            and self._take_again(scope, plan, record)
+        ):
             return
         if plan.spec.disabled:
             self._skip(scope, plan, "disabled", plan.handles[:1])
@@ -228,7 +241,12 @@ class Execution:
         self._note_success(scope, plan, outputs, handles, context.why)
 
     def _note_success(
-        self, scope: Scope, plan: NodePlan, outputs: dict[str, Any], handles: tuple[str, ...], why: Mapping[str, str] | None
+        self,
+        scope: Scope,
+        plan: NodePlan,
+        outputs: dict[str, Any],
+        handles: tuple[str, ...],
+        why: Mapping[str, str] | None,
     ) -> None:
         scope.names[plan.id] = NodeOutputs(outputs)
         if why:
@@ -331,7 +349,9 @@ class Execution:
 
     def _timed_out(self, seconds: float) -> None:
         if self.root.ended is None:
-            error = error_of(message=f"the run took longer than its time-out of {seconds:g} s", kind="timeout")
+            error = error_of(
+                message=f"the run took longer than its time-out of {seconds:g} s", kind="timeout"
+            )
             self._end_scope(self.root, "failed", error)
 
     async def _finish(self) -> RunResult:
@@ -356,7 +376,14 @@ def as_error(failure: Exception, plan: NodePlan, path: str, attempt: int) -> dic
         return inner
     if isinstance(failure, NodeError):
         return error_of(
-            message=failure.message, kind=failure.kind, node=plan.id, path=path, attempt=attempt, retryable=failure.retryable
+            message=failure.message,
+            kind=failure.kind,
+            node=plan.id,
+            path=path,
+            attempt=attempt,
+            retryable=failure.retryable,
         )
-    message = f"{type(failure).__name__}: {failure} (a fault in node type {plan.spec.type}, not in the workflow)"
+    message = (
+        f"{type(failure).__name__}: {failure} (a fault in node type {plan.spec.type}, not in the workflow)"
+    )
     return error_of(message=message, kind="internal", node=plan.id, path=path, attempt=attempt)

@@ -77,7 +77,9 @@ def plan_node(spec: NodeSpec, registry: Registry, index: int = 0) -> NodePlan:
     """Compile one node without its edges."""
     node_type = registry.get(spec.type)
     if node_type is None:
-        raise InvalidDocument([Problem(code="unknown_type", node=spec.id, message=registry.unknown(spec.type))])
+        raise InvalidDocument(
+            [Problem(code="unknown_type", node=spec.id, message=registry.unknown(spec.type))]
+        )
     try:
         config = node_type.config_type.model_validate(spec.config)
     except ValidationError as error:

@@ -71,17 +71,21 @@ class Scope:
             scope = scope.parent
         return Missing(f"{root} has not run")
 
-    def assign(self, variable: str, value: Any) -> None:
-        """Set the nearest loop variable of that name, else the run variable."""
+    def holder(self, variable: str) -> dict[str, Any]:
+        """The mapping that holds a variable: the nearest loop variables that have it, else the run's."""
         scope: Scope = self
         while True:
             if scope.variables is not None and variable in scope.variables:
-                scope.variables[variable] = value
-                return
+                return scope.variables
             if scope.parent is None:
                 break
             scope = scope.parent
-        scope.names["vars"][variable] = value
+        held: dict[str, Any] = scope.names["vars"]
+        return held
+
+    def assign(self, variable: str, value: Any) -> None:
+        """Set the nearest loop variable of that name, else the run variable."""
+        self.holder(variable)[variable] = value
 
     def skip_reason(self, node: NodePlan) -> str:
         """Why a node is skipped: the first of its incoming edges that was not taken, and why."""

@@ -1,0 +1,204 @@
+"""Runs templates: minijinja goes through the statements, our closures compute the expressions."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from typing import Any, Final, NoReturn
+
+import minijinja
+from minijinja import Markup
+
+from interlace.engine.errors import ExpressionError
+from interlace.engine.expressions.budget import charge_steps, checked_text, refill
+from interlace.engine.expressions.compiled import Compiled
+from interlace.engine.expressions.evaluator import Run, build
+from interlace.engine.expressions.filters.builtin import FUEL
+from interlace.engine.expressions.filters.lists import items_of
+from interlace.engine.expressions.filters.registry import Namespace
+from interlace.engine.expressions.references import Reference
+from interlace.engine.expressions.statements import Entry
+from interlace.engine.expressions.syntax import Concat, Literal, SyntaxProblem
+from interlace.engine.expressions.template import Translation
+from interlace.engine.expressions.values import Missing, Names, described, missing_error, to_text
+
+_NAME: Final = "template"
+_COST: Final = 4
+
+
+class TemplateFailure(ExpressionError):  # noqa: N818 - beside minijinja's TemplateError
+    """An expression of a template could not be computed; `line` counts from 1."""
+
+    def __init__(self, message: str, line: int, kind: str) -> None:
+        super().__init__(f"line {line}: {message}" if line else message, kind=kind)
+        self.line = line
+
+
+class TemplateScope:
+    """What an expression of a template reads from: the names of the node, and the template's own."""
+
+    __slots__ = ("escapes", "lookup", "values")
+
+    def __init__(self, lookup: Callable[[str], object], values: dict[str, Any], *, escapes: bool) -> None:
+        self.escapes = escapes
+        self.lookup = lookup
+        self.values = values
+
+    def local(self, root: str) -> Any:
+        """Give the value of a name that the template binds."""
+        return self.values[root]
+
+
+class Template(Compiled):
+    """A template, compiled into a minijinja program when it is first rendered."""
+
+    __slots__ = ("_autoescape", "_environment", "_found", "entries")
+
+    def __init__(self, source: str, translation: Translation, *, autoescape: bool) -> None:
+        self.entries: list[Entry] = translation.emitter.nodes
+        parts = tuple(entry.node for entry in self.entries)
+        constant = not parts and translation.source == source and "{" not in source
+        super().__init__(source, Literal(_stripped(source)) if constant else Concat(parts, 0, len(source)))
+        self._found = tuple(sorted(translation.references, key=lambda reference: reference.span))
+        self._autoescape = autoescape
+        self._environment = _environment(translation, autoescape=autoescape)
+
+    def _find_references(self) -> tuple[Reference, ...]:
+        return self._found
+
+    def _program(self) -> Callable[[Any], Any]:
+        if isinstance(self.node, Literal):
+            return build(self.node)
+        closures = [(build(entry.node), entry.locals, entry.line) for entry in self.entries]
+        environment, escapes = self._environment, self._autoescape
+
+        def render(names: Names) -> str:
+            refill()
+            rendering = _Rendering(names, closures, escapes=escapes)
+            try:
+                return checked_text(environment.render_template(_NAME, **rendering.callbacks()))
+            except minijinja.TemplateError as error:
+                raise _translated(error, rendering.line) from error
+
+        return render
+
+
+class _Rendering:
+    """The callbacks of one rendering."""
+
+    __slots__ = ("_closures", "_escapes", "_lookup", "line")
+
+    def __init__(
+        self, names: Names, closures: list[tuple[Run, tuple[str, ...], int]], *, escapes: bool
+    ) -> None:
+        self._escapes = escapes
+        self._lookup = names.lookup
+        self._closures = closures
+        self.line = 0
+
+    def callbacks(self) -> dict[str, Any]:
+        """Give what the program calls, by name."""
+        return {
+            "__value": self.value,
+            "__output": self.output,
+            "__items": self.items,
+            "__block": self.block,
+            "__assign": self.assign,
+            "__missing": Missing("it was not given a value in this template"),
+        }
+
+    def value(self, number: int, *arguments: Any) -> Any:
+        """Compute an expression; the value may be missing."""
+        run, names, line = self._closures[number]
+        charge_steps(_COST)
+        values: dict[str, Any] = {}
+        for name, argument in zip(names, arguments, strict=True):
+            if name.startswith("loop."):
+                values.setdefault("loop", {})[name[5:]] = argument
+            else:
+                values[name] = argument
+        try:
+            return run(TemplateScope(self._lookup, values, escapes=self._escapes))
+        except ExpressionError as error:
+            self._fail(error, line)
+
+    def output(self, number: int, *arguments: Any) -> Any:
+        """Compute an expression and give its text."""
+        value = self.value(number, *arguments)
+        try:
+            return value if isinstance(value, str) else to_text(value)
+        except ExpressionError as error:
+            self._fail(error, self._closures[number][2])
+
+    def block(self, number: int, *arguments: Any) -> Any:
+        """Compute what a filter makes of a block's text, which is escaped already."""
+        return Markup(self.output(number, *arguments))
+
+    def items(self, number: int, *arguments: Any) -> Any:
+        """Compute what a for goes through."""
+        value = self.value(number, *arguments)
+        if isinstance(value, list):
+            return value
+        line = self._closures[number][2]
+        try:
+            if isinstance(value, Missing):
+                raise missing_error(value, "as the list of a for")
+            if isinstance(value, Mapping | str | tuple):
+                return items_of(value, "for")
+            raise _not_items(value)
+        except ExpressionError as error:
+            self._fail(error, line)
+
+    def assign(self, namespace: Any, key: str, value: Any) -> str:
+        """Set a field of a namespace."""
+        if not isinstance(namespace, Namespace):
+            raise ExpressionError(
+                f"only a namespace() has fields that can be set, such as {key!r}", kind="wrong_type"
+            )
+        namespace[key] = value
+        return ""
+
+    def _fail(self, error: ExpressionError, line: int) -> NoReturn:
+        if isinstance(error, TemplateFailure):
+            raise error
+        raise TemplateFailure(error.message, line, error.kind) from error
+
+
+def _not_items(value: object) -> ExpressionError:
+    return ExpressionError(
+        f"a for goes through a list or a mapping, not {described(value)}", kind="wrong_type"
+    )
+
+
+def _stripped(source: str) -> str:
+    """Without one line break at the end, as Jinja has it."""
+    return source[:-2] if source.endswith("\r\n") else source.removesuffix("\n")
+
+
+def _environment(translation: Translation, *, autoescape: bool) -> minijinja.Environment:
+    environment = minijinja.Environment(
+        pycompat=False,
+        undefined_behavior="strict",
+        fuel=FUEL,
+        auto_escape_callback=lambda _name: autoescape,
+    )
+    try:
+        environment.add_template(_NAME, translation.source)
+    except minijinja.TemplateError as error:
+        source = translation.emitter.source
+        line = max(error.line or 1, 1)
+        position = sum(len(part) + 1 for part in source.split("\n")[: line - 1])
+        raise SyntaxProblem(
+            f"the template is not valid: {error.detail or error.message}", source, position
+        ) from error
+    return environment
+
+
+def _translated(error: minijinja.TemplateError, line: int) -> ExpressionError:
+    at = error.line or line
+    if error.kind == "OutOfFuel":
+        return TemplateFailure(
+            "the template takes too many steps or makes too much text", at, "expression_limit"
+        )
+    return TemplateFailure(
+        f"the template cannot be rendered: {error.detail or error.message}", at, "expression"
+    )
