@@ -149,6 +149,16 @@ async def test_a_stale_owner_commits_nothing_and_disturbs_nobody(store: Store) -
     assert await store.events.last_seq(stale.run_id) == 3
 
 
+async def test_a_stale_owner_in_the_same_process_is_fenced_too(store: Store) -> None:
+    stale = await begin(store, lease_seconds=-1.0)
+    owner = store.journal(stale.run_id, await store.runs.claim(stale.run_id, "me", 60), 2)
+    stale.append("node.log", "stale", 1)
+    owner.append("node.log", "owner", 1)
+    results = await asyncio.gather(commit(stale), commit(owner), return_exceptions=True)
+    assert [type(result) for result in results] == [FencedError, type(None)]
+    assert [event.path for event in await store.events.read(stale.run_id, 1)] == ["owner"]
+
+
 async def test_a_deleted_run_takes_no_more_events(store: Store) -> None:
     journal = await begin(store)
     journal.append("run.cancelled")

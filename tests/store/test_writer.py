@@ -7,6 +7,7 @@ import sys
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
+from typing import Any
 
 import psycopg
 import pytest
@@ -14,7 +15,9 @@ import pytest
 from interlace.store import Store
 from interlace.store.database import Database
 from interlace.store.errors import CommitError
+from interlace.store.postgres_writer import PostgresWriter
 from interlace.store.sqlite_writer import SQLiteWriter
+from interlace.store.writer import Batch
 
 from .conftest import begin, commit
 
@@ -161,17 +164,55 @@ async def test_closing_commits_what_is_queued(tmp_path: Path) -> None:
         journal.commit()
 
 
-async def test_a_broken_connection_to_postgresql_is_made_anew(postgres_url: str, tmp_path: Path) -> None:
-    store = await Store.open(postgres_url, tmp_path)
-    journal = await begin(store)
-    with psycopg.connect(postgres_url, autocommit=True) as killer:
+def end_connections(url: str) -> None:
+    with psycopg.connect(url, autocommit=True) as killer:
         killer.execute(
             "SELECT pg_terminate_backend(pid) FROM pg_stat_activity"
             " WHERE datname = current_database() AND pid <> pg_backend_pid()"
         )
+
+
+async def test_a_broken_connection_to_postgresql_is_made_anew(postgres_url: str, tmp_path: Path) -> None:
+    store = await Store.open(postgres_url, tmp_path)
+    journal = await begin(store)
+    end_connections(postgres_url)
     journal.append("node.log", "n", 1)
     await commit(journal)
-    assert await store.events.last_seq(journal.run_id) == 2
+    end_connections(postgres_url)
+    journal.append("run.succeeded", data={"outputs": {}})
+    await commit(journal)
+    assert await store.events.last_seq(journal.run_id) == 3
+    end_connections(postgres_url)
+    assert await store.variables.set("w", "n", 1) == 1
+    await store.close()
+
+
+async def test_a_commit_whose_answer_was_lost_is_not_made_twice(
+    postgres_url: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    store = await Store.open(postgres_url, tmp_path)
+    journals = [await begin(store) for _ in range(2)]
+    writer = store.database.writer
+    assert isinstance(writer, PostgresWriter)
+    append = writer._append
+
+    async def lose_the_answer(connection: psycopg.AsyncConnection[Any], batches: list[Batch]) -> None:
+        await append(connection, batches)
+        for batch in batches:
+            batch.done = False
+        end_connections(postgres_url)
+        await connection.execute("SELECT 1")
+
+    monkeypatch.setattr(writer, "_append", lose_the_answer)
+    for journal in journals:
+        journal.append("node.log", "n", 1)
+    await asyncio.gather(*map(commit, journals))
+    monkeypatch.undo()
+    for journal in journals:
+        journal.append("node.log", "n", 2)
+    await asyncio.gather(*map(commit, journals))
+    for journal in journals:
+        assert [event.seq for event in await store.events.read(journal.run_id)] == [1, 2, 3]
     await store.close()
 
 
