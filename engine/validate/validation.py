@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 
+from interlace.engine.collection import collection_paused
 from interlace.engine.document import Document
 from interlace.engine.errors import InvalidDocument
 from interlace.engine.problems import Problem
@@ -87,6 +88,13 @@ def validate(
         workflows: the other workflows; calls are not checked where it is not given.
         source: the text it came from, for lines.
     """
+    with collection_paused():
+        return _validate(document, registry, workflows, source)
+
+
+def _validate(
+    document: Document, registry: Registry, workflows: Workflows | None, source: Source | None
+) -> Validation:
     report = Report(source)
     graph = build(document)
     check_nodes(graph, registry, report)
