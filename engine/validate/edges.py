@@ -137,7 +137,7 @@ def check_handles(graph: Graph, report: Report) -> None:
         if entry.handles is None or entry.spec.type == END or entry.spec.disabled:
             continue
         if not entry.taken:
-            if entry.scope.container is None:
+            if entry.scope.container is None and entry.certain:
                 report.add(
                     "side_branch", f"The path ends at {entry.id!r}, which is no END; its result is in no output.",
                     node=entry.id, field="id", occurrence=entry.occurrence,

@@ -32,3 +32,7 @@ def found(examine: Examine) -> Found:
     return lambda text, **options: [
         (p.code, p.node, p.field, p.line) for p in examine(text, **options).problems
     ]
+
+
+def braced(expression: str) -> str:
+    return f"{{{{ {expression} }}}}"
