@@ -1,0 +1,64 @@
+"""Turns failures of the wire into errors in plain words."""
+
+from __future__ import annotations
+
+import ssl
+from collections.abc import Iterator
+from contextlib import contextmanager
+from typing import Protocol
+
+import httpcore2
+
+from interlace.engine.errors import NodeError
+from interlace.resources.http.url import Target
+
+
+class Unanswered(NodeError):  # noqa: N818 - named by what happened
+    """The request was sent and no complete answer came: nobody knows whether it did its work."""
+
+
+class Sent(Protocol):
+    """What must be known of a call to judge its failure."""
+
+    target: Target
+    sent: bool
+
+
+@contextmanager
+def plain_errors(call: Sent) -> Iterator[None]:
+    """Raise httpcore's errors as `NodeError`, those after sending as `Unanswered`."""
+    try:
+        yield
+    except httpcore2.TimeoutException as error:
+        raise timed_out(call, str(error)) from error
+    except (httpcore2.NetworkError, httpcore2.ProtocolError) as error:
+        raise _broken(call, error) from error
+
+
+def timed_out(call: Sent, what: str) -> NodeError:
+    """The error of kind `timeout`."""
+    return _error(call)(f"{_place(call)}: {what}.", kind="timeout")
+
+
+def _broken(call: Sent, error: Exception) -> NodeError:
+    where = _place(call)
+    if isinstance(error, httpcore2.LocalProtocolError):
+        return NodeError(
+            f"the request to {where} cannot be sent: {error}.", kind="bad_header", retryable=False
+        )
+    if isinstance(error, httpcore2.ConnectError):
+        lasting = isinstance(error.__cause__, ssl.SSLCertVerificationError)
+        return NodeError(
+            f"no connection to {where}: {error}.", kind="connection", retryable=False if lasting else None
+        )
+    return _error(call)(
+        f"{where} broke off: {str(error).rstrip('.') or type(error).__name__}.", kind="connection"
+    )
+
+
+def _error(call: Sent) -> type[NodeError]:
+    return Unanswered if call.sent else NodeError
+
+
+def _place(call: Sent) -> str:
+    return f"{call.target.scheme}://{call.target.host_header}"
