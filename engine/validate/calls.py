@@ -126,7 +126,9 @@ def _check_depth(entry: Entry, name: str, document: str, workflows: Workflows, r
             return False
         if callee in heights:
             return True
-        inner = sorted(workflows.callees(callee, pinned))
+        # A call names its version; which of them a callee means is not known here, so both are followed.
+        versions = {pinned, "published", "latest"} if way[1:] else {pinned}
+        inner = sorted(frozenset().union(*(workflows.callees(callee, version) for version in versions)))
         if not all(follow(below, "published", here) for below in inner):
             return False
         heights[callee] = 1 + max((heights[below] for below in inner), default=-1)

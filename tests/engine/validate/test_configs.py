@@ -47,7 +47,7 @@ def test_missing_field_in_config(examine: Examine) -> None:
         "missing_field",
         "node",
         "config.url",
-        8,
+        7,
     )
 
 
