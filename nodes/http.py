@@ -6,7 +6,6 @@ from collections.abc import Iterator, Mapping
 from dataclasses import replace
 from typing import Annotated, Any, ClassVar, Literal
 
-from interlace.engine.schema import Schema
 from pydantic import AfterValidator, BeforeValidator, Field
 
 from interlace.engine.document import Effects, JsonSchema, NodeSpec
@@ -15,13 +14,14 @@ from interlace.engine.fields import Data, Dynamic, Secret
 from interlace.engine.inputs import problems_of
 from interlace.engine.node import Config, Finding, Node, Output, RunContext, TypeContext
 from interlace.engine.protocols import Files
+from interlace.engine.schema import Schema
 from interlace.resources.http import HttpClient, HttpRequest, HttpResponse, Proxy
 from interlace.resources.http.auth_setting import AuthSetting, NoAuth
 from interlace.resources.http.body_setting import BodySetting, NoBody
 from interlace.resources.http.outcome import check_status, statuses
 from interlace.resources.http.pagination import Page, collect
 from interlace.resources.http.paging_setting import AnyPaging, PagingSetting
-from interlace.resources.http.reading import ResponseAs, read_body
+from interlace.resources.http.reading import ResponseAs, Save, read_body
 from interlace.resources.http.url import parse_url
 
 Method = Literal["GET", "HEAD", "OPTIONS", "POST", "PUT", "PATCH", "DELETE"]
@@ -252,7 +252,7 @@ class Http(Node[HttpConfig, HttpOutput]):
 
 
 async def _request(config: HttpConfig, ctx: RunContext, client: HttpClient) -> HttpRequest:
-    body = await config.body.build(lambda ref: ctx.service(Files).load(ref))
+    body = await config.body.build(lambda ref: ctx.service(Files).load(ref))  # type: ignore[type-abstract]
     headers = [
         (name, _header_text(name, value)) for name, value in config.headers.items() if value is not None
     ]
@@ -312,10 +312,11 @@ async def _pages(
 
 
 async def _body(config: HttpConfig, response: HttpResponse, ctx: RunContext) -> Any:
+    def save() -> Save:
+        return ctx.service(Files).save  # type: ignore[type-abstract]
+
     check_status(response, config.method, config.ok_statuses)
-    return await read_body(
-        response, config.response_as, lambda: ctx.service(Files).save, method=config.method
-    )
+    return await read_body(response, config.response_as, save, method=config.method)
 
 
 def _output(response: HttpResponse, body: Any) -> HttpOutput:

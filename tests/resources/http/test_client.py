@@ -265,12 +265,13 @@ async def test_a_decompression_bomb_stops_at_the_limit(client: HttpClient, layer
     ("encoding", "body"),
     [
         ("gzip", b"not gzip at all"),
-        ("gzip", gzip.compress(b"cut off" * 100)[:-12]),
+        ("gzip", gzip.compress(b"cut off" * 100, mtime=0)[:-12]),
         ("deflate", zlib.compress(b"cut off" * 100)[:-12]),
         ("deflate", b"\xff\xff\xff\xff"),
         ("br", b"x"),
         ("gzip, gzip, gzip, gzip", b"x"),
     ],
+    ids=["no gzip", "cut gzip", "cut deflate", "no deflate", "unknown", "too many"],
 )
 async def test_a_damaged_or_unknown_compression_is_a_bad_response(
     client: HttpClient, encoding: str, body: bytes
