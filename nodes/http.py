@@ -305,6 +305,8 @@ async def _pages(
     assert found.last is not None
     if found.has_more:
         ctx.log(f"stopped after {found.pages} pages with {len(found.items)} items; there are more")
+    if not found.items and paging.items is not None:
+        ctx.log(f"'items' {paging.items!r} found nothing on any page")
     output = _output(found.last, found.items)
     output.elapsed_ms = round(found.elapsed_ms, 3)
     output.pages, output.has_more = found.pages, found.has_more

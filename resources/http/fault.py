@@ -48,7 +48,7 @@ def _broken(call: Sent, error: Exception) -> NodeError:
         )
     if isinstance(error, httpcore2.ConnectError):
         lasting = isinstance(error.__cause__, ssl.SSLCertVerificationError)
-        return NodeError(
+        return _error(call)(
             f"no connection to {where}: {error}.", kind="connection", retryable=False if lasting else None
         )
     return _error(call)(

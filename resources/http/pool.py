@@ -12,7 +12,7 @@ import httpcore2
 
 from interlace.engine.errors import NodeError
 from interlace.resources.http.message import Proxy
-from interlace.resources.http.stream import CONNECT_TIMEOUT, GuardedBackend, dial
+from interlace.resources.http.stream import CONNECT_TIMEOUT, GuardedBackend
 from interlace.resources.http.url import DEFAULT_PORTS, Authority, Target, parse_url
 
 PER_ROUTE = 200
@@ -44,6 +44,7 @@ class Connection:
     http: httpcore2.AsyncHTTP11Connection
     origin: httpcore2.Origin
     address: str | None = None
+    place: _Place | None = None
     used: bool = False
     idle_since: float = 0.0
 
@@ -87,20 +88,20 @@ class Pool:
             self._leave(route, place)
             raise
         try:
-            found = None if fresh else await self._free(place)
-            return found or await self._connect(route)
+            connection = None if fresh else await self._free(place)
+            connection = connection or await self._connect(route)
         except BaseException:
             place.slots.release()
             self._leave(route, place)
             raise
+        connection.place = place
+        return connection
 
     async def release(self, route: Route, connection: Connection) -> None:
         """Give a connection back; it is kept when its last answer was read to the end, else closed."""
-        place = self._places.get(route)
-        if place is None:
-            await connection.http.aclose()
-            return
-        if connection.http.is_idle():
+        place = connection.place
+        assert place is not None
+        if connection.http.is_idle() and self._places.get(route) is place:
             connection.used = True
             connection.idle_since = time.monotonic()
             place.idle.append(connection)
@@ -208,7 +209,7 @@ class Pool:
         return stream
 
     async def _open(self, authority: Authority) -> httpcore2.AsyncNetworkStream:
-        return await dial(await self._backend.guard.addresses(authority), authority.port, CONNECT_TIMEOUT)
+        return await self._backend.connect_tcp(authority.host, authority.port, CONNECT_TIMEOUT)
 
     async def _tls(
         self, stream: httpcore2.AsyncNetworkStream, host: str, verify: bool | str
