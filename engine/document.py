@@ -131,7 +131,9 @@ class Ui(Model):
 class Document(Model):
     """A whole workflow."""
 
-    schema_: Literal["interlace/v1"] = Field(SCHEMA, alias="schema", description="Version of this format.")
+    schema_: Literal["interlace/v1"] = Field(
+        "interlace/v1", alias="schema", description="Version of this format."
+    )
     name: str = Field(min_length=1, max_length=200, description="Unique in its owner's scope.")
     description: str | None = None
     inputs: JsonSchema = Field(
@@ -154,3 +156,6 @@ def _walk(container: Body | Document) -> Iterator[tuple[NodeSpec, Body | Documen
         yield node, container
         if node.body is not None:
             yield from _walk(node.body)
+
+
+Body.model_rebuild()

@@ -85,7 +85,7 @@ class FieldExpression:
 @cache
 def markers(model: type[BaseModel]) -> dict[str, tuple[Expression, ScopeName]]:
     """The expression fields of a model class, by field name."""
-    found = {}
+    found: dict[str, tuple[Expression, ScopeName]] = {}
     for name, info in model.model_fields.items():
         marker = _marker(info)
         if marker is not None:

@@ -134,8 +134,11 @@ class RunContext(Protocol):
     path: str
     attempt: int
     names: Names
-    limit: int
-    """The run's max_concurrency."""
+
+    @property
+    def limit(self) -> int:
+        """The run's max_concurrency."""
+        ...
 
     @property
     def idempotency_key(self) -> str:

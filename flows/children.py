@@ -25,7 +25,14 @@ class ChildRuns:
         self._runner = runner
 
     async def run(
-        self, workflow: str, version: str | int, inputs: Mapping[str, Any], *, parent: str, path: str, wait: bool
+        self,
+        workflow: str,
+        version: str | int,
+        inputs: Mapping[str, Any],
+        *,
+        parent: str,
+        path: str,
+        wait: bool,
     ) -> ChildResult:
         """Start the child of a node, or find the one an earlier try started, and wait for its end.
 
@@ -49,7 +56,9 @@ class ChildRuns:
                 await asyncio.shield(self._cancel(child_id))
             raise
         assert result is not None
-        return ChildResult(run_id=child_id, status=result.status, outputs=result.outputs or {}, error=result.error)
+        return ChildResult(
+            run_id=child_id, status=result.status, outputs=result.outputs or {}, error=result.error
+        )
 
     async def _start(
         self, workflow: str, version: str | int, inputs: Mapping[str, Any], *, parent: str, path: str
@@ -61,7 +70,9 @@ class ChildRuns:
             raise NodeError(f"sub-workflows are nested deeper than {MAX_DEPTH}", kind="too_deep")
         pinned = await self._find(workflow, version, run)
         trigger = {"kind": "sub_workflow", "run_id": parent, "path": path}
-        request = Request(inputs=inputs, trigger=trigger, environment=run.environment, parent=run, parent_path=path)
+        request = Request(
+            inputs=inputs, trigger=trigger, environment=run.environment, parent=run, parent_path=path
+        )
         try:
             return await self._runner.start(pinned, request)
         except InvalidDocument as error:
@@ -79,8 +90,10 @@ class ChildRuns:
             )
         path = (Path(folder) / workflow).resolve()
         if not path.is_file():
-            raise NodeError(f"there is no workflow file {workflow!r} beside the parent's file", kind="unknown_workflow")
-        return documents.from_file(path)
+            raise NodeError(
+                f"there is no workflow file {workflow!r} beside the parent's file", kind="unknown_workflow"
+            )
+        return await documents.from_file(path)
 
     async def _cancel(self, run_id: str) -> None:
         await self._runner.cancel(run_id, "cancelled with its parent")

@@ -8,12 +8,12 @@ from pathlib import Path
 from typing import Any
 
 from interlace.engine.document import Document
-from interlace.engine.errors import InterlaceError, InvalidDocument
 from interlace.engine.registry import Registry
 from interlace.engine.run import Plan, compile_plan
 from interlace.engine.source import Source, load, load_file
-from interlace.engine.validate import validate
-from interlace.store import NotFoundError, Store
+from interlace.engine.validate import Validation, check
+from interlace.flows.callees import callees_of, calls
+from interlace.store import Store
 from interlace.store.runs import hash_document
 
 _KEPT = 256
@@ -50,29 +50,37 @@ class Documents:
         self._registry = registry
         self._plans: OrderedDict[str, Plan] = OrderedDict()
 
-    def from_text(self, text: str, *, name: str = "", folder: str | None = None) -> Pinned:
+    async def check(self, source: Source, *, folder: str | None = None) -> Validation:
+        """All problems of a loaded text, the workflows it calls included. Runs and connects nothing."""
+        document = source.document or source.salvaged
+        known = None
+        if document is not None and calls(document):
+            known = await callees_of(document, self._store, self._registry, folder)
+        return check(source, self._registry, workflows=known)
+
+    async def from_text(self, text: str, *, name: str = "", folder: str | None = None) -> Pinned:
         """A document given as YAML or JSON.
 
         Raises:
             InvalidDocument: with every error that validation finds.
         """
-        return self.from_source(load(text, name=name), folder=folder)
+        return await self.from_source(load(text, name=name), folder=folder)
 
-    def from_file(self, path: Path) -> Pinned:
+    async def from_file(self, path: Path) -> Pinned:
         """A document in a file; its relative sub-workflows are looked up beside it."""
-        return self.from_source(load_file(path), folder=str(path.resolve().parent))
+        return await self.from_source(load_file(path), folder=str(path.resolve().parent))
 
-    def from_source(self, source: Source, *, folder: str | None = None) -> Pinned:
+    async def from_source(self, source: Source, *, folder: str | None = None) -> Pinned:
         """A loaded document, validated."""
-        document = source.document
-        result = validate(document, self._registry, source=source)
-        if not result.valid:
-            raise InvalidDocument(result.problems)
+        (await self.check(source, folder=folder)).require()
+        document = source.require()
         text = canonical(document)
         key = hash_document(text)
         return Pinned(plan=self._plan(key, document), hash=key, text=text, folder=folder)
 
-    async def from_hash(self, key: str, *, workflow_id: str | None = None, version: int | None = None) -> Pinned:
+    async def from_hash(
+        self, key: str, *, workflow_id: str | None = None, version: int | None = None
+    ) -> Pinned:
         """The stored document of a run or version; it was validated when it was stored."""
         text = await self._store.runs.document(key)
         plan = self._plans.get(key)
@@ -84,27 +92,11 @@ class Documents:
         """A stored workflow by name or id; `published`, `latest` or a number.
 
         Raises:
-            InterlaceError: there is no such workflow or version, or nothing of it is published.
+            StoreError: there is no such workflow or version, or nothing of it is published.
         """
-        try:
-            workflow = await self._store.workflows.get(name)
-        except NotFoundError:
-            raise InterlaceError(
-                f"no workflow {name!r}; `interlace workflows list` shows those there are, `interlace workflows push FILE`"
-                " stores one"
-            ) from None
-        number: Any = version
-        if version == "published":
-            number = workflow.published_version
-            if number is None:
-                raise InterlaceError(
-                    f"workflow {name!r} is not published; publish it with `interlace workflows publish {name}` or ask for"
-                    " --version latest"
-                )
-        elif version == "latest":
-            number = workflow.latest_version
-        found = await self._store.workflows.version(workflow.id, int(number))
-        return await self.from_hash(found.document_hash, workflow_id=workflow.id, version=found.number)
+        which: Any = int(version) if isinstance(version, str) and version.isdigit() else version
+        found = await self._store.workflows.version(name, which)
+        return await self.from_hash(found.document_hash, workflow_id=found.workflow_id, version=found.number)
 
     def _plan(self, key: str, document: Document) -> Plan:
         plan = self._plans.get(key)

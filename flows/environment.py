@@ -19,7 +19,11 @@ class ProcessEnvironment:
         self._name = settings.environment
         self._values = {
             **settings.environments.get(settings.environment, {}),
-            **{key[len(ENV_PREFIX) :].lower(): value for key, value in os.environ.items() if key.startswith(ENV_PREFIX)},
+            **{
+                key[len(ENV_PREFIX) :].lower(): value
+                for key, value in os.environ.items()
+                if key.startswith(ENV_PREFIX)
+            },
         }
 
     @property
@@ -37,6 +41,7 @@ class ProcessEnvironment:
         value = os.environ.get(variable)
         if value is None:
             raise NodeError(
-                f"there is no secret {name!r}; set it in the server's environment as {variable}", kind="missing_secret"
+                f"there is no secret {name!r}; set it in the server's environment as {variable}",
+                kind="missing_secret",
             )
         return value

@@ -41,13 +41,17 @@ class SandboxedCode:
     ) -> CodeResult:  # fmt: skip
         """Call `main(**inputs)` of the code in the sandbox."""
         limits = Limits(seconds=seconds, memory_mb=memory_mb, output_mb=output_mb)
-        return await self._sandbox.run(code, inputs, limits=limits, fast=fast, packages=packages, network=network)
+        return await self._sandbox.run(
+            code, inputs, limits=limits, fast=fast, packages=packages, network=network
+        )
 
 
 class Platform:
     """Everything a process needs to run workflows. Made by `Platform.open`, ended by `close`."""
 
-    def __init__(self, settings: Settings, store: Store, registry: Registry, clock: Clock | None = None) -> None:
+    def __init__(
+        self, settings: Settings, store: Store, registry: Registry, clock: Clock | None = None
+    ) -> None:
         self.settings = settings
         self.store = store
         self.registry = registry
@@ -56,22 +60,29 @@ class Platform:
         """Addresses this process listens on; HTTP nodes reach them only where the operator allows it."""
         home = settings.home.resolve()
         self.sandbox = Sandbox(
-            engine=settings.code_engine, packages=settings.code_packages, max_processes=settings.code_processes
+            engine=settings.code_engine,
+            packages=settings.code_packages,
+            max_processes=settings.code_processes,
         )
         self.http = HttpClient(
-            allow=AllowList.parse(settings.http_allow), max_body=settings.max_body, own_addresses=self.own_addresses
+            allow=AllowList.parse(settings.http_allow),
+            max_body=settings.max_body,
+            own_addresses=self.own_addresses,
         )
         own_database = [] if settings.database_url is None else [settings.database_url.get_secret_value()]
         self.databases = Databases(
-            allow=settings.database_allow, refused_paths=[home], refused_urls=own_database, base_dir=Path.cwd()
+            allow=settings.database_allow,
+            refused_paths=[home],
+            refused_urls=own_database,
+            base_dir=Path.cwd(),
         )
         self.services = Services()
         self.runner = Runner(store, self.documents, self.services, clock=clock, max_runs=settings.max_runs)
         self.services.register(HttpClient, self.http)
         self.services.register(Databases, self.databases)
-        self.services.register(CodeRunner, SandboxedCode(self.sandbox))  # type: ignore[type-abstract]
-        self.services.register(Environment, ProcessEnvironment(settings))  # type: ignore[type-abstract]
-        self.services.register(Children, ChildRuns(self.runner))  # type: ignore[type-abstract]
+        self.services.register(CodeRunner, SandboxedCode(self.sandbox))
+        self.services.register(Environment, ProcessEnvironment(settings))
+        self.services.register(Children, ChildRuns(self.runner))
 
     @classmethod
     async def open(cls, settings: Settings, *, clock: Clock | None = None) -> Platform:

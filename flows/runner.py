@@ -12,7 +12,7 @@ import os
 import socket
 import time
 import uuid
-from collections.abc import Callable, Coroutine, Mapping
+from collections.abc import Callable, Coroutine, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -27,8 +27,9 @@ from interlace.engine.run import Execution, Recorded, RunResult, prepare
 from interlace.engine.run.execution import Detached
 from interlace.flows.documents import Documents, Pinned
 from interlace.flows.recorded import recorded_of
-from interlace.store import FencedError, NewRun, Run, Store
-from interlace.store.run_row import FINAL
+from interlace.store import Store
+from interlace.store.errors import FencedError
+from interlace.store.run_row import FINAL, NewRun, Run
 
 LEASE_SECONDS = 15.0
 _BEAT_SECONDS = 0.4
@@ -72,7 +73,13 @@ class Runner:
     """The runs of one process."""
 
     def __init__(
-        self, store: Store, documents: Documents, services: Services, *, clock: Clock | None = None, max_runs: int = 200
+        self,
+        store: Store,
+        documents: Documents,
+        services: Services,
+        *,
+        clock: Clock | None = None,
+        max_runs: int = 200,
     ) -> None:
         self.store = store
         self.documents = documents
@@ -142,7 +149,9 @@ class Runner:
             epoch = await self.store.runs.claim(run.id, self.owner, LEASE_SECONDS)
         if epoch is None:
             return False
-        pinned = await self.documents.from_hash(run.document_hash, workflow_id=run.workflow_id, version=run.version)
+        pinned = await self.documents.from_hash(
+            run.document_hash, workflow_id=run.workflow_id, version=run.version
+        )
         recorded, last = await recorded_of(self.store, run.id)
         full = await self.store.runs.resolve(run)
         request = Request(trigger=run.trigger, environment=run.environment, scheduled_for=run.scheduled_for)
@@ -165,13 +174,19 @@ class Runner:
     ) -> None:  # fmt: skip
         active = self.active[run_id] = Active(run_id)
         journal = self.store.journal(run_id, epoch, first_seq)
-        services = self.services.with_service(Files, self.store.files.of_run(run_id))  # type: ignore[type-abstract]
+        services = self.services.with_service(Files, self.store.files.of_run(run_id))
 
         async def work() -> RunResult:
             slot = self._slots if info.depth == 0 else contextlib.nullcontext()
             async with slot:
                 active.execution = prepare(
-                    pinned.plan, info, inputs, journal=journal, services=services, clock=self.clock, recorded=recorded
+                    pinned.plan,
+                    info,
+                    inputs,
+                    journal=journal,
+                    services=services,
+                    clock=self.clock,
+                    recorded=recorded,
                 )
                 if active.cancelled is not None:
                     active.execution.cancel(active.cancelled)
@@ -192,7 +207,9 @@ class Runner:
         elif isinstance(failure, FencedError):
             log.warning("another process owns the run now; this one stopped", run=active.run_id)
         elif not isinstance(failure, Detached):
-            log.error("the run stopped in this process and is taken up again", run=active.run_id, exc_info=failure)
+            log.error(
+                "the run stopped in this process and is taken up again", run=active.run_id, exc_info=failure
+            )
 
     def _background(self, work: Coroutine[Any, Any, None]) -> None:
         task = asyncio.get_running_loop().create_task(work)
@@ -200,7 +217,13 @@ class Runner:
         task.add_done_callback(self._after.discard)
 
     def _info(
-        self, run_id: str, pinned: Pinned, request: Request, *, started: float | None = None, depth: int | None = None
+        self,
+        run_id: str,
+        pinned: Pinned,
+        request: Request,
+        *,
+        started: float | None = None,
+        depth: int | None = None,
     ) -> RunInfo:
         scheduled = None if request.scheduled_for is None else time.strftime(
             "%Y-%m-%dT%H:%M:%SZ", time.gmtime(request.scheduled_for)
@@ -272,7 +295,8 @@ class Runner:
             beat += 1
             try:
                 if beat % _BEATS_A_LEASE == 0:
-                    wanted = [run_id for run_id, cancel in (await self.store.runs.renew(self.owner, LEASE_SECONDS)).items() if cancel]
+                    renewed = await self.store.runs.renew(self.owner, LEASE_SECONDS)
+                    wanted: Sequence[str] = [run_id for run_id, cancel in renewed.items() if cancel]
                 else:
                     wanted = await self.store.runs.cancel_requests(self.owner)
             except StoreError as error:

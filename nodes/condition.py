@@ -234,12 +234,6 @@ def _compile_entry(entry: Rule | Group) -> _Test:
     left, right = compile_value(entry.left), compile_value(entry.right)
     take = left.evaluate_or_missing if operator in SEES_MISSING else left.evaluate
     other = right.evaluate
-    if right.constant:
-        constant = entry.right
-        return _Test(
-            lambda names: compare(take(names), constant),
-            lambda names: failure(source, take(names), operator, constant),
-        )
     return _Test(
         lambda names: compare(take(names), other(names)),
         lambda names: failure(source, take(names), operator, other(names)),

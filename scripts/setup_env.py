@@ -30,7 +30,16 @@ def ensure(lock: str) -> Path:
     say(f"setting up {VENV.name} (once; later starts are immediate and need no network)")
     if not (BIN / "python").exists() and not (BIN / "python.exe").exists():
         _create()
-    _call("installing the installer", BIN / "python", "-m", "pip", "install", "-q", "--disable-pip-version-check", UV)
+    _call(
+        "installing the installer",
+        BIN / "python",
+        "-m",
+        "pip",
+        "install",
+        "-q",
+        "--disable-pip-version-check",
+        UV,
+    )
     say("installing the locked packages")
     _call("installing packages", BIN / "uv", "pip", "install", "--require-hashes", "-r", ROOT / lock)
     _call("installing Interlace", BIN / "uv", "pip", "install", "-q", "--no-deps", "-e", ROOT)
@@ -42,7 +51,9 @@ def _create() -> None:
     try:
         venv.create(VENV, with_pip=True)
     except subprocess.CalledProcessError:
-        stop("Python's venv module cannot create an environment; on Debian and Ubuntu: apt-get install python3-venv")
+        stop(
+            "Python's venv module cannot create an environment; on Debian and Ubuntu: apt-get install python3-venv"
+        )
 
 
 def _fingerprint(lock: str) -> str:

@@ -31,7 +31,9 @@ def schemas() -> dict[str, Any]:
 def main(arguments: list[str]) -> int:
     """Write the files, or with `--check` say which are out of date."""
     check = "--check" in arguments
-    wanted = {name: json.dumps(schema, indent=2, ensure_ascii=False) + "\n" for name, schema in schemas().items()}
+    wanted = {
+        name: json.dumps(schema, indent=2, ensure_ascii=False) + "\n" for name, schema in schemas().items()
+    }
     known = {str(path.relative_to(FOLDER)): path.read_text("utf-8") for path in FOLDER.rglob("*.json")}
     stale = sorted(name for name in wanted.keys() | known.keys() if wanted.get(name) != known.get(name))
     if check:

@@ -69,7 +69,7 @@ def method_hint(method: object) -> str:
     return f"values have no methods such as {method!r}; write `x {instead}`"
 
 
-def check_arguments(
+def check_arguments(  # noqa: PLR0917 - one check for filters and functions
     what: str,
     spec: Spec,
     arguments: tuple[Any, ...],

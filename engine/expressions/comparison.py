@@ -59,7 +59,7 @@ def equal(left: object, right: object) -> bool:
     return _equal(left, right, [MAX_STEPS])
 
 
-def _equal(left: object, right: object, steps: list[int]) -> bool:
+def _equal(left: object, right: object, steps: list[int]) -> bool:  # noqa: PLR0911 - one line a kind
     if left is right:
         return True
     if isinstance(left, Missing) or left is None:

@@ -61,7 +61,8 @@ RESULTS: Final[dict[str, Schema]] = {
     **dict.fromkeys(("length", "wordcount", "floor", "ceil"), INTEGER),
     **dict.fromkeys(("timestamp", "date_diff", "sum"), NUMBER),
     **dict.fromkeys(("bool", "regex_match"), BOOLEAN),
-    **dict.fromkeys(("split", "keys"), {"type": "array", "items": STRING}),
+    "split": {"type": "array", "items": STRING},
+    "keys": {"type": "array", "items": STRING},
     **dict.fromkeys(
         ("items", "groupby", "regex_findall", "batch", "slice", "lines", "dictsort", "zip", "chain", "flatten"), ARRAY
     ),

@@ -39,9 +39,10 @@ def rename_root(source: str, old: str, new: str, *, kind: Literal["expression", 
     """
     if old not in source:
         return source
-    compiled = {"expression": compile_expression, "text": compile_text, "template": compile_template}[kind](
-        source
-    )
+    if kind == "template":
+        compiled = compile_template(source)
+    else:
+        compiled = compile_text(source) if kind == "text" else compile_expression(source)
     for start, end in sorted(set(root_spans([compiled.node], old)), reverse=True):
         source = source[:start] + new + source[end:]
     return source

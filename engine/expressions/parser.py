@@ -13,7 +13,8 @@ from interlace.engine.expressions.catalogue import (
     check_test,
     method_hint,
 )
-from interlace.engine.expressions.cursor import NO_LOCALS, Cursor
+from interlace.engine.expressions.cursor import NO_LOCALS
+from interlace.engine.expressions.displays import Displays
 from interlace.engine.expressions.syntax import (
     MAX_DEPTH,
     Binary,
@@ -28,8 +29,6 @@ from interlace.engine.expressions.syntax import (
     Local,
     Node,
     Path,
-    Record,
-    Sequence,
     Slice,
     SyntaxProblem,
     Test,
@@ -71,7 +70,7 @@ def parse(source: str, tokens: Tokens, local: AbstractSet[str] = NO_LOCALS) -> N
     return node
 
 
-class Parser(Cursor):
+class Parser(Displays):
     """Reads expressions from the cursor; templates use it to read several in a row."""
 
     __slots__ = ()
@@ -111,10 +110,7 @@ class Parser(Cursor):
         return Conditional(test, then, otherwise, then.start, self.ends[self.at - 1])
 
     def _binary(self, above: int) -> Node:
-        if self.kind == "not":
-            left = self._negated(above)
-        else:
-            left = self._unary()
+        left = self._negated(above) if self.kind == "not" else self._unary()
         while (level := _BINARY.get(self.kind, 0)) > above:
             operator = self.kind
             if level == _COMPARE:
@@ -184,25 +180,25 @@ class Parser(Cursor):
             return Literal(-operand.value if sign == "-" else operand.value, start, operand.end)
         return Unary(sign, operand, start, operand.end)
 
-    def _primary(self) -> Node:
+    def _primary(self) -> Node:  # noqa: PLR0911 - one case a kind of token
         at = self.at
         kind = self.kind
         start = self.starts[at]
         if kind == "name":
             return self._named(self.texts[at], start)
         if kind == "string":
-            return self._string(start)
+            return self.string(start)
         if kind == "number":
             self.advance()
             return Literal(number_value(self.texts[at], self.source, start), start, self.ends[at])
         if kind == "(":
-            return self._grouped(start)
+            return self.grouped(start)
         if kind == "[":
             self.advance()
-            return self._display(self._items("]"), start)
+            return self.display(self.items("]"), start)
         if kind == "{":
-            return self._record(start)
-        self.unexpected()
+            return self.record(start)
+        return self.unexpected()
 
     def _named(self, text: str, start: int) -> Node:
         """Parse a constant, or a name with the constant keys after it."""
@@ -239,63 +235,6 @@ class Parser(Cursor):
         else:
             value = number_value(self.texts[at], self.source, self.starts[at])
         return value if isinstance(value, str | int) else None
-
-    def _string(self, start: int) -> Node:
-        parts = []
-        while self.kind == "string":
-            parts.append(string_value(self.texts[self.at], self.source, self.starts[self.at]))
-            self.advance()
-        return Literal("".join(parts), start, self.ends[self.at - 1])
-
-    def _grouped(self, start: int) -> Node:
-        self.advance()
-        if self.kind == ")":
-            self.advance()
-            return Literal([], start, self.ends[self.at - 1])
-        node = self.expression()
-        if self.kind == ",":
-            self.advance()
-            return self._display([node, *self._items(")")], start)
-        self.expect(")")
-        return node
-
-    def _items(self, closer: str) -> list[Node]:
-        items: list[Node] = []
-        while self.kind != closer:
-            items.append(self.expression())
-            if self.kind != ",":
-                break
-            self.advance()
-        self.expect(closer)
-        return items
-
-    def _display(self, items: list[Node], start: int) -> Node:
-        end = self.ends[self.at - 1]
-        constants = [item.value for item in items if isinstance(item, Literal)]
-        if len(constants) == len(items):
-            return Literal(constants, start, end)
-        return Sequence(tuple(items), start, end)
-
-    def _record(self, start: int) -> Node:
-        self.advance()
-        pairs: list[tuple[Node, Node]] = []
-        while self.kind != "}":
-            key = self.expression()
-            if isinstance(key, Literal) and not isinstance(key.value, str | int):
-                raise SyntaxProblem("a mapping's key must be text", self.source, key.start)
-            self.expect(":")
-            pairs.append((key, self.expression()))
-            if self.kind != ",":
-                break
-            self.advance()
-        self.expect("}")
-        end = self.ends[self.at - 1]
-        constants = {
-            _key_text(k.value): v.value for k, v in pairs if isinstance(k, Literal) and isinstance(v, Literal)
-        }
-        if all(isinstance(k, Literal) and isinstance(v, Literal) for k, v in pairs):
-            return Literal(constants, start, end)
-        return Record(tuple(pairs), start, end)
 
     def _postfix(self, node: Node) -> Node:
         while self.kind in _POSTFIX:
@@ -425,7 +364,3 @@ def extended(base: Node, key: Node, end: int) -> Node:
         if isinstance(value, str) or (isinstance(value, int) and not isinstance(value, bool)):
             return type(base)(base.root, (*base.keys, value), base.start, end)
     return Item(base, key, base.start, end)
-
-
-def _key_text(key: str | int) -> str:
-    return key if isinstance(key, str) else str(key)

@@ -55,7 +55,7 @@ def _position(reference: Reference) -> tuple[int, int]:
     return reference.span
 
 
-def _walk(node: Node, guarded: bool, known: frozenset[Place]) -> Iterator[Reference]:  # noqa: C901 - one case a kind of node
+def _walk(node: Node, guarded: bool, known: frozenset[Place]) -> Iterator[Reference]:  # noqa: C901, PLR0912 - one case a kind of node
     """Go through a tree; `known` holds places that the way here has shown to be there."""
     match node:
         case Literal():
@@ -82,7 +82,9 @@ def _walk(node: Node, guarded: bool, known: frozenset[Place]) -> Iterator[Refere
                 yield from _walk(part, guarded and node.name == "default", known)
         case Test():
             for part in (node.operand, *node.arguments):
-                yield from _walk(part, node.name in NULL_SAFE or (part is node.operand and _mild(node)), known)
+                yield from _walk(
+                    part, node.name in NULL_SAFE or (part is node.operand and _mild(node)), known
+                )
         case Comparison():
             yield from _walk_comparison(node, known)
         case Embedded():
@@ -135,7 +137,7 @@ def _covers(place: Place, path: Path) -> bool:
     return root == path.root and (path.keys[: len(keys)] == keys or keys[: len(path.keys)] == path.keys)
 
 
-def shown(test: Node, *, holds: bool) -> frozenset[Place]:
+def shown(test: Node, *, holds: bool) -> frozenset[Place]:  # noqa: PLR0911 - one case a kind of test
     """Give the places that are certainly there when a test holds (or does not hold)."""
     match test:
         case Unary(operator="not"):

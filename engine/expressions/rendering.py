@@ -19,13 +19,13 @@ from interlace.engine.expressions.references import Reference
 from interlace.engine.expressions.statements import Entry
 from interlace.engine.expressions.syntax import Concat, Literal, SyntaxProblem
 from interlace.engine.expressions.template import Translation
-from interlace.engine.expressions.values import Missing, Names, missing_error, to_text
+from interlace.engine.expressions.values import Missing, Names, described, missing_error, to_text
 
 _NAME: Final = "template"
 _COST: Final = 4
 
 
-class TemplateFailure(ExpressionError):
+class TemplateFailure(ExpressionError):  # noqa: N818 - beside minijinja's TemplateError
     """An expression of a template could not be computed; `line` counts from 1."""
 
     def __init__(self, message: str, line: int, kind: str) -> None:
@@ -144,9 +144,7 @@ class _Rendering:
                 raise missing_error(value, "as the list of a for")
             if isinstance(value, Mapping | str | tuple):
                 return items_of(value, "for")
-            raise ExpressionError(
-                f"a for goes through a list or a mapping, not {_named(value)}", kind="wrong_type"
-            )
+            raise _not_items(value)
         except ExpressionError as error:
             self._fail(error, line)
 
@@ -165,8 +163,10 @@ class _Rendering:
         raise TemplateFailure(error.message, line, error.kind) from error
 
 
-def _named(value: object) -> str:
-    return "null" if value is None else f"{to_text(value)[:40]!r}"
+def _not_items(value: object) -> ExpressionError:
+    return ExpressionError(
+        f"a for goes through a list or a mapping, not {described(value)}", kind="wrong_type"
+    )
 
 
 def _stripped(source: str) -> str:

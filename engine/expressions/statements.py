@@ -1,12 +1,11 @@
-"""What a template's expressions become in minijinja source, and the blocks that are open around them."""
+"""What a template's expressions become in minijinja source."""
 
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from typing import Final
 
-from interlace.engine.expressions.references import Place
 from interlace.engine.expressions.syntax import (
     Binary,
     Call,
@@ -19,25 +18,6 @@ from interlace.engine.expressions.syntax import (
 
 _CALLBACKS: Final = {"value": "__value", "output": "__output", "items": "__items", "block": "__block"}
 _MAX_NATIVE: Final = 20
-
-
-@dataclass(slots=True)
-class Frame:
-    """An open block: the names it binds, and what is known to be there inside it.
-
-    `loose` names may be undefined when they are read (a set inside an if, a macro's argument).
-    """
-
-    kind: str
-    start: int = 0
-    scoped: bool = True
-    names: set[str] = field(default_factory=set)
-    loose: set[str] = field(default_factory=set)
-    facts: frozenset[Place] = frozenset()
-    otherwise: frozenset[Place] = frozenset()
-    branches: int = 1
-    target: str = ""
-    pending: str = ""
 
 
 @dataclass(slots=True)

@@ -19,7 +19,7 @@ MAX_DEPTH = 150
 Key: TypeAlias = str | int
 
 
-class SyntaxProblem(ExpressionError):
+class SyntaxProblem(ExpressionError):  # noqa: N818 - a problem of the document, not a failure
     """The text is not an expression.
 
     Args:
@@ -223,7 +223,7 @@ Node: TypeAlias = (
 )
 
 
-def children(node: Node) -> tuple[Node, ...]:  # noqa: C901, PLR0911 - one line a kind of node
+def children(node: Node) -> tuple[Node, ...]:  # noqa: C901, PLR0911, PLR0912 - one line a kind of node
     """Give the direct parts of a node, in source order."""
     match node:
         case Literal() | Path() | Local():

@@ -11,16 +11,16 @@ from collections.abc import Callable
 from dataclasses import dataclass, field
 from typing import Final
 
+from interlace.engine.expressions.blocks import Blocks, Frame, check_name
 from interlace.engine.expressions.parser import Parser
-from interlace.engine.expressions.references import Place, Reference, references, shown
-from interlace.engine.expressions.statements import Emitter, Frame
+from interlace.engine.expressions.references import Reference, references, shown
+from interlace.engine.expressions.statements import Emitter
 from interlace.engine.expressions.syntax import MAX_EXPRESSION, MAX_TEMPLATE, Call, Node, SyntaxProblem
 from interlace.engine.expressions.tokens import END, tokenize
 
 _OPENING: Final = re.compile(r"\{[{%#]")
 _TAG_WORD: Final = re.compile(r"\{%[-+]?\s*(\w+)")
 _RAW_END: Final = re.compile(r"\{%[-+]?\s*endraw\s*[-+]?%\}")
-_MAX_BLOCKS: Final = 50
 _MAX_BRANCHES: Final = 200
 _MAX_EXPRESSIONS: Final = 4000
 _INHERITANCE: Final = frozenset({"include", "import", "from", "extends", "block", "endblock"})
@@ -56,7 +56,7 @@ class _Translator:
         self.source = source
         self.position = 0
         self.written: list[str] = []
-        self.frames: list[Frame] = [Frame("template")]
+        self.blocks = Blocks(source)
         self.emitter = Emitter(source)
         self.references: list[Reference] = []
         self.start = 0
@@ -78,9 +78,7 @@ class _Translator:
                     f"a template has at most {_MAX_EXPRESSIONS} expressions", self.source, self.start
                 )
         self.written.append(self.source[self.position :])
-        if len(self.frames) > 1:
-            frame = self.frames[-1]
-            raise SyntaxProblem(f"{{% {frame.kind} %}} is not closed", self.source, frame.start)
+        self.blocks.check_closed()
         return Translation("".join(self.written), self.emitter, self.references)
 
     def _comment(self) -> None:
@@ -102,16 +100,10 @@ class _Translator:
             raise SyntaxProblem(f"a tag has at most {MAX_EXPRESSION:,} characters", self.source, self.start)
         self.position = tokens.stop
         closing = self.source[tokens.stop - 3 : tokens.stop]
-        self.parser = Parser(self.source, tokens, self._names())
+        self.parser = Parser(self.source, tokens, self.blocks.names())
         return opening, closing if closing[0] in "-+" and tokens.starts[-1] == tokens.stop - 3 else closing[
             1:
         ]
-
-    def _names(self) -> frozenset[str]:
-        return frozenset().union(*(frame.names for frame in self.frames))
-
-    def _facts(self) -> frozenset[Place]:
-        return frozenset().union(*(frame.facts for frame in self.frames))
 
     def _write(self, opening: str, inner: str, closing: str) -> None:
         """Write a tag with as many lines as it had, so that minijinja counts as the user does."""
@@ -130,12 +122,11 @@ class _Translator:
 
     def _node(self, *, conditional: bool = True) -> Node:
         node = self.parser.expression() if conditional else self.parser.without_condition()
-        self.references.extend(references(node, self._facts()))
+        self.references.extend(references(node, self.blocks.facts()))
         return node
 
     def _emit(self, node: Node, form: str = "value") -> str:
-        loose = frozenset().union(*(frame.loose for frame in self.frames))
-        return self.emitter.emit(node, form, loose)
+        return self.emitter.emit(node, form, self.blocks.loose())
 
     def _end(self) -> None:
         if self.parser.kind != END:
@@ -166,65 +157,47 @@ class _Translator:
         self.position = match.end()
         self.written.append(self.source[self.start : self.position])
 
-    def _push(self, kind: str) -> Frame:
-        if len(self.frames) > _MAX_BLOCKS:
-            raise SyntaxProblem(
-                f"blocks are nested more than {_MAX_BLOCKS} levels deep", self.source, self.start
-            )
-        frame = Frame(kind, self.start)
-        self.frames.append(frame)
-        return frame
+    def _open_block(self, kind: str, *, scoped: bool = True) -> Frame:
+        return self.blocks.open(kind, self.start, scoped=scoped)
 
-    def _pop(self, *kinds: str) -> Frame:
-        frame = self.frames[-1]
-        if frame.kind not in kinds:
-            word = self.parser.texts[self.parser.at - 1]
-            open_block = f"{{% {frame.kind} %}} is open" if len(self.frames) > 1 else "no block is open"
-            raise SyntaxProblem(f"{{% {word} %}} does not belong here: {open_block}", self.source, self.start)
-        return self.frames.pop()
+    def _close_block(self, *kinds: str) -> Frame:
+        return self.blocks.close(kinds, self.parser.texts[self.parser.at - 1], self.start)
 
     def _bind(self, name: str, *, loose: bool) -> str:
-        """Make a name the template's own, in the innermost block that has names."""
-        if name.startswith("__") or name in ("loop", "self", "caller"):
-            raise SyntaxProblem(f"a template cannot name a value {name!r}", self.source, self.start)
-        frame = next(frame for frame in reversed(self.frames) if frame.scoped)
-        frame.names.add(name)
-        if loose:
-            frame.loose.add(name)
-        self.parser.local = self._names()
+        self.blocks.bind(name, self.start, loose=loose)
+        self.parser.local = self.blocks.names()
         return name
 
     # The tags, each giving what stands inside the translated tag.
 
     def if_(self) -> str:
         node = self._node()
-        frame = self._push("if")
-        frame.scoped = False
+        frame = self._open_block("if", scoped=False)
         frame.facts = shown(node, holds=True)
         frame.otherwise = shown(node, holds=False)
         return f"if {self._emit(node)}"
 
     def elif_(self) -> str:
-        frame = self._pop("if")
+        frame = self._close_block("if")
         node_frame = Frame("if", frame.start, scoped=False, branches=frame.branches + 1)
         if node_frame.branches > _MAX_BRANCHES:
             raise SyntaxProblem(f"an if has at most {_MAX_BRANCHES} branches", self.source, self.start)
         node_frame.facts = frame.otherwise
-        self.frames.append(node_frame)
+        self.blocks.frames.append(node_frame)
         node = self._node()
         node_frame.facts = frame.otherwise | shown(node, holds=True)
         node_frame.otherwise = frame.otherwise | shown(node, holds=False)
         return f"elif {self._emit(node)}"
 
     def else_(self) -> str:
-        frame = self._pop("if", "for")
-        self.frames.append(
+        frame = self._close_block("if", "for")
+        self.blocks.frames.append(
             Frame(frame.kind + " else", frame.start, scoped=frame.scoped, facts=frame.otherwise)
         )
         return "else"
 
     def endif(self) -> str:
-        self._pop("if", "if else")
+        self._close_block("if", "if else")
         return "endif"
 
     def for_(self) -> str:
@@ -233,9 +206,9 @@ class _Translator:
             self.parser.expect("in")
         self.parser.advance()
         items = self._value("items", conditional=False)
-        frame = self._push("for")
+        frame = self._open_block("for")
         frame.names.update(targets, ("loop",))
-        self.parser.local = self._names()
+        self.parser.local = self.blocks.names()
         text = f"for {', '.join(targets)} in {items}"
         if self.parser.kind == "if":
             self.parser.advance()
@@ -258,12 +231,11 @@ class _Translator:
         if bracket:
             self.parser.expect(")")
         for name in names:
-            if name.startswith("__") or name in ("loop", "self", "caller"):
-                raise SyntaxProblem(f"a template cannot name a value {name!r}", self.source, self.start)
+            check_name(name, self.source, self.start)
         return names
 
     def endfor(self) -> str:
-        self._pop("for", "for else")
+        self._close_block("for", "for else")
         return "endfor"
 
     def set_(self) -> str:
@@ -277,15 +249,14 @@ class _Translator:
             for name in targets:
                 self._bind(name, loose=True)
             return text
-        frame = self._push("set")
-        frame.scoped = False
+        frame = self._open_block("set", scoped=False)
         frame.target = targets[0]
         return f"set {targets[0]}"
 
     def _set_field(self) -> str:
         parser = self.parser
         name = parser.name()
-        if name not in self._names():
+        if name not in self.blocks.names():
             parser.fail(f"{name!r} is not a namespace() of this template")
         parser.advance()
         key = parser.name()
@@ -293,7 +264,7 @@ class _Translator:
         return f"do __assign({name}, '{key}', {self._value()})"
 
     def endset(self) -> str:
-        self._bind(self._pop("set").target, loose=True)
+        self._bind(self._close_block("set").target, loose=True)
         return "endset"
 
     def with_(self) -> str:
@@ -305,19 +276,19 @@ class _Translator:
             if self.parser.kind != ",":
                 break
             self.parser.advance()
-        self._push("with")
+        self._open_block("with")
         for name, _ in pairs:
             self._bind(name, loose=False)
         return "with " + ", ".join(f"{name} = {value}" for name, value in pairs)
 
     def endwith(self) -> str:
-        self._pop("with")
+        self._close_block("with")
         return "endwith"
 
     def macro(self) -> str:
         name = self._bind(self.parser.name(), loose=False)
         parameters = self._parameters()
-        frame = self._push("macro")
+        frame = self._open_block("macro")
         for parameter, _ in parameters:
             self._bind(parameter, loose=True)
         frame.names.add("caller")
@@ -340,7 +311,7 @@ class _Translator:
         return found
 
     def endmacro(self) -> str:
-        self._pop("macro")
+        self._close_block("macro")
         if self.parser.kind == "name":
             self.parser.advance()
         return "endmacro"
@@ -351,7 +322,7 @@ class _Translator:
         if not (isinstance(node, Call) and node.local):
             raise SyntaxProblem("{% call %} takes a call of a macro", self.source, self.start)
         text = self._emit(node)
-        self._push("call")
+        self._open_block("call")
         for parameter, _ in parameters:
             self._bind(parameter, loose=True)
         return (
@@ -361,20 +332,19 @@ class _Translator:
         )
 
     def endcall(self) -> str:
-        self._pop("call")
+        self._close_block("call")
         return "endcall"
 
     def filter_(self) -> str:
-        frame = self._push("filter")
-        frame.scoped = False
+        frame = self._open_block("filter", scoped=False)
         frame.target = f"__text{len(self.emitter.nodes)}"
         node = self.parser.filtered(frame.target)
-        self.references.extend(references(node, self._facts()))
+        self.references.extend(references(node, self.blocks.facts()))
         frame.pending = self.emitter.emit(node, "block", frozenset())
         return f"set {frame.target}"
 
     def endfilter(self) -> str:
-        frame = self._pop("filter")
+        frame = self._close_block("filter")
         return f"endset %}}{{{{ {frame.pending}"
 
     def autoescape(self) -> str:
@@ -382,18 +352,18 @@ class _Translator:
         if text not in ("true", "false"):
             self.parser.fail("{% autoescape %} takes true or false")
         self.parser.advance()
-        self._push("autoescape").scoped = False
+        self._open_block("autoescape", scoped=False)
         return f"autoescape {text}"
 
     def endautoescape(self) -> str:
-        self._pop("autoescape")
+        self._close_block("autoescape")
         return "endautoescape"
 
     def do(self) -> str:
         return f"set __done = {self._value()}"
 
     def leave(self) -> str:
-        if not any(frame.kind == "for" for frame in self.frames):
+        if not any(frame.kind == "for" for frame in self.blocks.frames):
             raise SyntaxProblem("{% break %} and {% continue %} stand inside a for", self.source, self.start)
         return self.parser.texts[self.parser.at - 1]
 

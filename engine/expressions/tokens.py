@@ -87,7 +87,7 @@ def tokenize(source: str, start: int = 0, *, closer: str = "") -> Tokens:
     return _finished(kinds, texts, starts, ends, len(source), len(source))
 
 
-def _finished(
+def _finished(  # noqa: PLR0917 - the columns of a token list
     kinds: list[str], texts: list[str], starts: list[int], ends: list[int], begin: int, stop: int
 ) -> Tokens:
     kinds.append(END)

@@ -76,6 +76,7 @@ def missing_error(value: Missing, use: str = "") -> ExpressionError:
     return ExpressionError(f"{what}{' ' + use if use else ''}: {value.reason}{advice}", kind="missing")
 
 
+_SHOWN: Final = 40
 _KINDS: Final = {
     str: "text",
     int: "number",
@@ -110,14 +111,9 @@ def described(value: object) -> str:
     """Name a value in a message: its kind, and the value itself where it is short."""
     if value is None or isinstance(value, Missing):
         return kind_of(value)
-    if isinstance(value, str | int | float):
-        shown = (
-            to_text(value)
-            if not isinstance(value, str)
-            else repr(value if len(value) <= 40 else value[:37] + "…")
-        )
-        return f"{kind_of(value)} {shown}"
-    return kind_of(value)
+    if isinstance(value, str):
+        return f"text {value if len(value) <= _SHOWN else value[: _SHOWN - 1] + '…'!r}"
+    return f"{kind_of(value)} {to_text(value)}" if isinstance(value, int | float) else kind_of(value)
 
 
 def to_text(value: object) -> str:

@@ -64,7 +64,7 @@ def run_names(
     """The names that every expression of a run may read, besides its nodes."""
     environment: Environment | None
     try:
-        environment = services.get(Environment)  # type: ignore[type-abstract]
+        environment = services.get(Environment)
     except LookupError:
         environment = None
     started = datetime.fromtimestamp(info.started_at, UTC).isoformat().replace("+00:00", "Z")

@@ -34,7 +34,19 @@ class Layered:
 class Context:
     """What one attempt of one node sees. Implements `RunContext`."""
 
-    __slots__ = ("_bodies", "_execution", "assigned", "attempt", "names", "path", "plan", "run", "scope", "taken", "why")
+    __slots__ = (
+        "_bodies",
+        "_execution",
+        "assigned",
+        "attempt",
+        "names",
+        "path",
+        "plan",
+        "run",
+        "scope",
+        "taken",
+        "why",
+    )
 
     def __init__(self, execution: Execution, scope: Scope, plan: NodePlan, path: str, attempt: int) -> None:
         self._execution = execution

@@ -146,7 +146,7 @@ def timestamp(value: Any) -> int | float:
     return int(seconds) if seconds.is_integer() else seconds
 
 
-def add_time(
+def add_time(  # noqa: PLR0917 - templates name them
     value: Any,
     weeks: Any = 0,
     days: Any = 0,

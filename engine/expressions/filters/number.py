@@ -91,12 +91,14 @@ def truth(value: Any) -> bool:
 
 def floor_of(value: Any) -> int:
     """The next whole number below."""
-    return math.floor(number(value))
+    found: float = number(value)
+    return math.floor(found)
 
 
 def ceiling_of(value: Any) -> int:
     """The next whole number above."""
-    return math.ceil(number(value))
+    found: float = number(value)
+    return math.ceil(found)
 
 
 def number_format(value: Any, decimals: Any = 2, thousands: Any = ",", point: Any = ".") -> str:
@@ -113,4 +115,4 @@ def number_format(value: Any, decimals: Any = 2, thousands: Any = ",", point: An
 
 
 def _small(value: Any) -> bool:
-    return abs(number(value)) < 1e7  # noqa: PLR2004 - leaves room for 20 decimals in a decimal's 28 digits
+    return bool(abs(number(value)) < 1e7)  # noqa: PLR2004 - leaves room for 20 decimals in a decimal's 28 digits

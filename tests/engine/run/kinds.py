@@ -42,7 +42,9 @@ class Fail(Node[FailConfig, EchoOutput]):
 
     async def run(self, config: FailConfig, ctx: RunContext) -> EchoOutput:
         if ctx.attempt <= config.times:
-            raise NodeError(f"failed on purpose ({ctx.attempt})", kind=config.type, retry_after=config.retry_after)
+            raise NodeError(
+                f"failed on purpose ({ctx.attempt})", kind=config.type, retry_after=config.retry_after
+            )
         return EchoOutput(value=ctx.attempt)
 
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 import pytest
+
 from interlace.engine.events import Event
 from interlace.engine.testing import MemoryJournal, edges, run_document
 
@@ -45,7 +46,12 @@ def reason(journal: MemoryJournal, path: str) -> str:
 
 async def test_a_chain_runs_in_order_and_gives_its_outputs() -> None:
     result, journal = await run(
-        document([echo("a", 1), echo("b", "{{ a.value + 1 }}"), end(x="{{ b.value }}")], "start -> a", "a -> b", "b -> end")
+        document(
+            [echo("a", 1), echo("b", "{{ a.value + 1 }}"), end(x="{{ b.value }}")],
+            "start -> a",
+            "a -> b",
+            "b -> end",
+        )
     )
     assert (result.status, result.outputs) == ("succeeded", {"x": 2})
     finished = [event.path for event in journal.events if event.type == "node.succeeded"]
@@ -143,7 +149,9 @@ async def test_no_end_reached_fails_the_run() -> None:
 
 
 async def test_a_side_branch_runs_too() -> None:
-    result, journal = await run(document([echo("side"), {"id": "end", "type": "END"}], "start -> side", "start -> end"))
+    result, journal = await run(
+        document([echo("side"), {"id": "end", "type": "END"}], "start -> side", "start -> end")
+    )
     assert result.status == "succeeded"
     assert journal.of("side") == ["node.started", "node.succeeded"]
 

@@ -7,6 +7,7 @@ import time
 from typing import Any
 
 import pytest
+
 from interlace.engine.clock import SystemClock
 from interlace.engine.document import Document
 from interlace.engine.node import RunInfo
@@ -36,11 +37,15 @@ def fail(name: str = "f", **more: Any) -> dict[str, Any]:
 def execution(doc: dict[str, Any], journal: MemoryJournal | None = None) -> Execution:
     plan = compile_plan(Document.model_validate(doc), KINDS)
     info = RunInfo(id="r", started_at=0.0)
-    return prepare(plan, info, {}, journal=journal or MemoryJournal(), services=Services(), clock=SystemClock())
+    return prepare(
+        plan, info, {}, journal=journal or MemoryJournal(), services=Services(), clock=SystemClock()
+    )
 
 
 async def test_stop_is_the_default_the_run_fails_and_names_node_path_attempt_and_cause() -> None:
-    result, journal = await run(document([fail(type="http_404"), echo("after"), end()], "start -> f", "f -> after", "after -> end"))
+    result, journal = await run(
+        document([fail(type="http_404"), echo("after"), end()], "start -> f", "f -> after", "after -> end")
+    )
     assert result.status == "failed"
     assert result.error == {
         "type": "http_404", "message": "failed on purpose (1)", "node": "f", "path": "f", "attempt": 1, "retryable": False,
@@ -58,7 +63,10 @@ async def test_stop_cancels_what_runs() -> None:
 
 
 async def test_continue_takes_out_with_null_outputs_and_the_run_succeeds() -> None:
-    nodes = [fail(on_error="continue"), end(v="{{ f.value }}", why="{{ f.error.type }}", n="{{ f.error.node }}")]
+    nodes = [
+        fail(on_error="continue"),
+        end(v="{{ f.value }}", why="{{ f.error.type }}", n="{{ f.error.node }}"),
+    ]
     result, _ = await run(document(nodes, "start -> f", "f -> end"))
     assert (result.status, result.outputs) == ("succeeded", {"v": None, "why": "boom", "n": "f"})
 
@@ -70,8 +78,15 @@ async def test_continue_gives_the_declared_default_output() -> None:
 
 
 async def test_branch_takes_the_error_handle_and_skips_the_others() -> None:
-    nodes = [fail(on_error="branch"), echo("ok"), echo("bad", "{{ f.error.message }}"), end(v="{{ bad.value }}")]
-    result, journal = await run(document(nodes, "start -> f", "f -> ok", "f.error -> bad", "ok -> end", "bad -> end"))
+    nodes = [
+        fail(on_error="branch"),
+        echo("ok"),
+        echo("bad", "{{ f.error.message }}"),
+        end(v="{{ bad.value }}"),
+    ]
+    result, journal = await run(
+        document(nodes, "start -> f", "f -> ok", "f.error -> bad", "ok -> end", "bad -> end")
+    )
     assert (result.status, result.outputs) == ("succeeded", {"v": "failed on purpose (1)"})
     assert journal.of("ok") == ["node.skipped"]
 
@@ -96,7 +111,9 @@ async def test_branch_takes_out_when_nothing_fails_and_error_reads_null() -> Non
         ("http_502", ["http_5xx"], 3),
     ],
 )
-async def test_only_retryable_kinds_are_retried_unless_on_says_so(kind: str, on: list[str] | None, attempts: int) -> None:
+async def test_only_retryable_kinds_are_retried_unless_on_says_so(
+    kind: str, on: list[str] | None, attempts: int
+) -> None:
     retry: dict[str, Any] = {"max": 2, "delay": 0}
     if on is not None:
         retry["on"] = on
@@ -110,7 +127,11 @@ async def test_only_retryable_kinds_are_retried_unless_on_says_so(kind: str, on:
 
 
 async def test_a_retry_that_works_makes_the_node_succeed() -> None:
-    doc = document([fail(type="timeout", times=2, retry={"max": 3, "delay": 0}), end(v="{{ f.value }}")], "start -> f", "f -> end")
+    doc = document(
+        [fail(type="timeout", times=2, retry={"max": 3, "delay": 0}), end(v="{{ f.value }}")],
+        "start -> f",
+        "f -> end",
+    )
     result, _ = await run(doc)
     assert result.outputs == {"v": 3}
 
@@ -118,20 +139,28 @@ async def test_a_retry_that_works_makes_the_node_succeed() -> None:
 async def test_pauses_between_retries_grow_to_the_longest() -> None:
     clock = FastClock()
     retry = {"max": 4, "delay": "1s", "backoff": 3, "max_delay": "5s", "jitter": False}
-    await run_document(document([fail(type="timeout", retry=retry), end()], "start -> f", "f -> end"), registry=KINDS, clock=clock)
+    await run_document(
+        document([fail(type="timeout", retry=retry), end()], "start -> f", "f -> end"),
+        registry=KINDS,
+        clock=clock,
+    )
     assert clock.slept == [1, 3, 5, 5]
 
 
 async def test_retry_after_is_honoured() -> None:
     clock = FastClock()
-    doc = document([fail(type="http_429", times=1, retry_after=17.0, retry={"max": 1}), end()], "start -> f", "f -> end")
+    doc = document(
+        [fail(type="http_429", times=1, retry_after=17.0, retry={"max": 1}), end()], "start -> f", "f -> end"
+    )
     result = await run_document(doc, registry=KINDS, clock=clock)
     assert result.status == "succeeded"
     assert clock.slept == [17.0]
 
 
 async def test_effects_once_is_not_retried_after_an_unknown_outcome() -> None:
-    doc = document([fail(type="timeout", effects="once", retry={"max": 3, "delay": 0}), end()], "start -> f", "f -> end")
+    doc = document(
+        [fail(type="timeout", effects="once", retry={"max": 3, "delay": 0}), end()], "start -> f", "f -> end"
+    )
     result, journal = await run(doc)
     assert result.status == "failed"
     assert journal.of("f").count("node.started") == 1
@@ -139,7 +168,9 @@ async def test_effects_once_is_not_retried_after_an_unknown_outcome() -> None:
 
 async def test_a_node_that_takes_longer_than_its_time_out_fails_with_timeout() -> None:
     Gate.reset()
-    result, _ = await run(document([{"id": "slow", "type": "GATE", "timeout": "20ms"}, end()], "start -> slow", "slow -> end"))
+    result, _ = await run(
+        document([{"id": "slow", "type": "GATE", "timeout": "20ms"}, end()], "start -> slow", "slow -> end")
+    )
     assert result.error is not None
     assert result.error["type"] == "timeout"
     assert "slow took longer than its time-out of 0.02 s" in result.error["message"]
@@ -147,7 +178,9 @@ async def test_a_node_that_takes_longer_than_its_time_out_fails_with_timeout() -
 
 async def test_a_run_that_takes_longer_than_its_time_out_fails_and_cancels_what_runs() -> None:
     Gate.reset()
-    doc = document([{"id": "slow", "type": "GATE"}, end()], "start -> slow", "slow -> end", settings={"timeout": "30ms"})
+    doc = document(
+        [{"id": "slow", "type": "GATE"}, end()], "start -> slow", "slow -> end", settings={"timeout": "30ms"}
+    )
     result, journal = await run(doc)
     assert result.status == "failed"
     assert result.error is not None
@@ -158,7 +191,9 @@ async def test_a_run_that_takes_longer_than_its_time_out_fails_and_cancels_what_
 async def test_cancel_interrupts_what_runs_at_once_and_is_recorded_as_cancelled() -> None:
     Gate.reset()
     journal = MemoryJournal()
-    running = execution(document([{"id": "slow", "type": "GATE"}, end()], "start -> slow", "slow -> end"), journal)
+    running = execution(
+        document([{"id": "slow", "type": "GATE"}, end()], "start -> slow", "slow -> end"), journal
+    )
     task = asyncio.create_task(running.run())
     await Gate.arrived.wait()
     started = time.perf_counter()
@@ -173,7 +208,9 @@ async def test_cancel_interrupts_what_runs_at_once_and_is_recorded_as_cancelled(
 async def test_cancelling_the_awaiting_task_cancels_and_records_the_run() -> None:
     Gate.reset()
     journal = MemoryJournal()
-    running = execution(document([{"id": "slow", "type": "GATE"}, end()], "start -> slow", "slow -> end"), journal)
+    running = execution(
+        document([{"id": "slow", "type": "GATE"}, end()], "start -> slow", "slow -> end"), journal
+    )
     task = asyncio.create_task(running.run())
     await Gate.arrived.wait()
     task.cancel()

@@ -1,0 +1,123 @@
+"""A database's errors in the platform's words: the kind to branch on, the server's message, the position."""
+
+from __future__ import annotations
+
+import sqlite3
+
+import psycopg
+import pymysql
+
+from interlace.engine.errors import NodeError
+
+_POSTGRES_CLASSES = {
+    "08": "connection", "23": "constraint", "28": "connection", "3D": "connection", "53": "overloaded",
+    "57": "connection", "58": "connection",
+}  # fmt: skip
+_POSTGRES_CODES = {
+    "40P01": "deadlock", "55P03": "deadlock", "40001": "serialization", "57014": "timeout", "25006": "sql_refused",
+    "42501": "permission", "53200": "overloaded",
+}  # fmt: skip
+# Wrong name, password or database: trying again changes nothing.
+_POSTGRES_FINAL = ("28", "3D")
+_MYSQL = {
+    1205: "deadlock", 1213: "deadlock", 1020: "serialization", 1062: "constraint", 1169: "constraint",
+    1216: "constraint", 1217: "constraint", 1451: "constraint", 1452: "constraint", 1048: "constraint",
+    3819: "constraint", 4025: "constraint", 1586: "constraint", 1364: "constraint", 1317: "timeout", 1969: "timeout",
+    3024: "timeout", 1792: "sql_refused", 1044: "permission", 1142: "permission", 1143: "permission",
+    1227: "permission", 1370: "permission", 1040: "overloaded", 1203: "overloaded", 1045: "connection",
+    1049: "connection", 1698: "connection", 1053: "connection", 1927: "connection",
+}  # fmt: skip
+_MYSQL_FINAL = frozenset({1044, 1045, 1049, 1698})
+_MYSQL_CLIENT = range(2000, 3000)
+_RETRYABLE = frozenset({"deadlock", "serialization", "connection", "overloaded"})
+_SQLITE_AUTH = sqlite3.SQLITE_AUTH
+_WHAT = {
+    "connection": "The database cannot be reached",
+    "constraint": "The database refused the rows",
+    "deadlock": "The statement waited for a lock that others hold and was rolled back; another attempt may succeed",
+    "serialization": "Another transaction changed the same rows; rolled back, another attempt may succeed",
+    "overloaded": "The database has no room for another request now",
+    "permission": "The database user may not do this",
+    "sql_refused": "The statement is not allowed: the transaction only reads",
+    "sql_error": "The database does not accept the statement",
+    "timeout": "The statement was cancelled by the database",
+}
+
+
+def postgres_fault(error: psycopg.Error, position: str = "") -> NodeError:
+    """The NodeError of a psycopg error; `position` is where in the author's text."""
+    state = error.sqlstate or ""
+    if not state and isinstance(error, (psycopg.OperationalError, psycopg.InterfaceError)):
+        kind = "connection"
+    else:
+        kind = _POSTGRES_CODES.get(state) or _POSTGRES_CLASSES.get(state[:2], "sql_error")
+    text = error.diag.message_primary or _first_line(error)
+    details = [error.diag.message_detail, error.diag.message_hint]
+    message = ". ".join(part.rstrip(".") for part in [text, *details] if part)
+    return _fault(
+        kind, message, f"SQLSTATE {state}" if state else "", position, final=state[:2] in _POSTGRES_FINAL
+    )
+
+
+def mysql_fault(error: pymysql.err.Error, position: str = "") -> NodeError:
+    """The NodeError of a PyMySQL error."""
+    code = error.args[0] if error.args and isinstance(error.args[0], int) else 0
+    text = str(error.args[1]) if len(error.args) > 1 else str(error)
+    lost = code in _MYSQL_CLIENT or isinstance(error, pymysql.err.InterfaceError)
+    kind = "connection" if lost else _MYSQL.get(code, "sql_error")
+    return _fault(kind, text, f"error {code}" if code else "", position, final=code in _MYSQL_FINAL)
+
+
+def sqlite_fault(error: sqlite3.Error | sqlite3.Warning) -> NodeError:
+    """The NodeError of a sqlite3 error."""
+    code = getattr(error, "sqlite_errorcode", None) or 0
+    text = str(error)
+    primary = code & 0xFF
+    if primary == _SQLITE_AUTH or text.startswith(("not authorized", "access to", "authorization")):
+        kind = "sql_refused"
+    elif isinstance(error, sqlite3.IntegrityError):
+        kind = "constraint"
+    elif primary in {sqlite3.SQLITE_BUSY, sqlite3.SQLITE_LOCKED}:
+        kind = "deadlock"
+    elif primary in {
+        sqlite3.SQLITE_CANTOPEN,
+        sqlite3.SQLITE_NOTADB,
+        sqlite3.SQLITE_IOERR,
+        sqlite3.SQLITE_CORRUPT,
+    }:
+        return _fault("connection", text, "", "", final=primary != sqlite3.SQLITE_IOERR)
+    elif primary == sqlite3.SQLITE_INTERRUPT:
+        kind = "timeout"
+    elif primary == sqlite3.SQLITE_READONLY:
+        kind = "permission"
+    else:
+        kind = "sql_error"
+    return _fault(kind, text, "", "", final=False)
+
+
+def out_of_time(seconds: float, *, wrote: bool) -> NodeError:
+    """The error of an operation that its deadline ended."""
+    after = "; nothing was changed" if wrote else ""
+    return NodeError(
+        f"The database took longer than {seconds:g} s; the statement was cancelled{after}.", kind="timeout"
+    )
+
+
+def unknown_outcome(cause: NodeError) -> NodeError:
+    """The error of a connection lost while the commit was on its way: the rows may or may not be there."""
+    return NodeError(
+        f"The connection was lost during the commit ({cause.message}); whether the change was made is unknown.",
+        kind=cause.kind,
+        retryable=False,
+    )
+
+
+def _fault(kind: str, text: str, code: str, position: str, *, final: bool) -> NodeError:
+    where = ", ".join(part for part in (position, code) if part)
+    message = f"{_WHAT[kind]}: {text.strip().rstrip('.')}" + (f" ({where})." if where else ".")
+    return NodeError(message, kind=kind, retryable=kind in _RETRYABLE and not final)
+
+
+def _first_line(error: Exception) -> str:
+    text = str(error).strip()
+    return text.splitlines()[0] if text else type(error).__name__

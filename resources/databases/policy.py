@@ -1,0 +1,226 @@
+"""The first wall: what a statement is, decided by its syntax tree before any server sees it.
+
+The second wall is the read-only transaction, the third the cursor and the limits of each server.
+"""
+
+from __future__ import annotations
+
+import logging
+import re
+from dataclasses import dataclass
+from functools import lru_cache
+from typing import Literal
+
+import sqlglot
+from sqlglot import exp
+from sqlglot.dialects.dialect import Dialect as Grammar
+from sqlglot.errors import SqlglotError
+
+from interlace.engine.errors import NodeError
+from interlace.resources.databases import grammar
+from interlace.resources.databases.text import refused, skeleton
+from interlace.resources.databases.url import Dialect
+
+Purpose = Literal["read", "write", "ddl"]
+
+# The parser's warnings repeat the statement.
+logging.getLogger("sqlglot").setLevel(logging.ERROR)
+
+_WRITTEN = "written"
+_GRAMMARS: dict[Dialect, str] = {"postgresql": "postgres", "mysql": "mysql", "sqlite": "sqlite"}
+_REPLACE = re.compile(r"\A\s*REPLACE\b(?=\s)", re.IGNORECASE)
+_UPDATE_OR = re.compile(r"\bUPDATE\s+OR\s+(?:ABORT|FAIL|IGNORE|REPLACE)\b", re.IGNORECASE)
+_READ_HINT = "Use the operation 'execute' for a statement that changes data."
+_HINTS = {
+    "Into": "INTO writes; select the columns and use the rows.",
+    "Lock": "Locking reads (FOR UPDATE, FOR SHARE) belong to a transaction; this one only reads.",
+    "Insert": _READ_HINT,
+    "Update": _READ_HINT,
+    "Delete": _READ_HINT,
+    "Merge": _READ_HINT,
+    "Describe": "Use the list of tables and columns; plans are not shown here.",
+    "Show": "Use the list of tables and columns.",
+    "Pragma": "Settings are made by the platform; use the list of tables and columns.",
+}
+
+
+@dataclass(frozen=True, slots=True)
+class Statement:
+    """What the policy found: the purpose, and whether rows come back."""
+
+    purpose: Purpose
+    returns_rows: bool
+
+
+@lru_cache(maxsize=256)
+def check(
+    dialect: Dialect, sql: str, purpose: Purpose = "read", tables: frozenset[str] | None = None
+) -> Statement:
+    """Decide whether `sql` is one statement of the given purpose made only of allowed parts.
+
+    `ddl` allows writes too. With `tables` (lower case, `name` or `schema.name`) only those may be named.
+
+    Raises:
+        NodeError: kind `sql_refused`, saying what is not allowed and what to use.
+    """
+    tree = _tree(dialect, sql)
+    kind = type(tree).__name__
+    found: Purpose
+    if kind in grammar.READ_ROOTS and not _writes(tree):
+        found = "read"
+    elif kind in grammar.WRITE_ROOTS or (dialect == "postgresql" and kind == "Select"):
+        found = "write"
+    elif kind in grammar.DDL_ROOTS:
+        found = "ddl"
+    else:
+        raise _not_allowed(tree, purpose)
+    _fits(found, purpose, tree)
+    for node in tree.walk():
+        _check_node(dialect, node, found)
+        if tables is not None and isinstance(node, exp.Table):
+            _check_visible(node, tables)
+    returns = found == "read" or kind == "Select" or tree.args.get("returning") is not None
+    return Statement(found, returns)
+
+
+def _tree(dialect: Dialect, sql: str) -> exp.Expr:
+    text = skeleton(dialect, sql)
+    if dialect != "postgresql":
+        text = _UPDATE_OR.sub("UPDATE", _REPLACE.sub("INSERT", text))
+    reader = Grammar.get_or_raise(_GRAMMARS[dialect])
+    reader.ORIGINAL_NAME_META_KEY = _WRITTEN
+    try:
+        trees = [tree for tree in sqlglot.parse(text, dialect=reader) if tree is not None]
+    except RecursionError:
+        raise refused("it is nested too deeply to be read") from None
+    except (SqlglotError, ValueError) as error:
+        reason = re.sub(r"\x1b\[[0-9;]*m", "", str(error)).splitlines()[0][:200]
+        raise refused(
+            f"it cannot be read as {dialect} SQL ({reason})", "Write one plain statement."
+        ) from None
+    if not trees:
+        raise refused("it is empty")
+    if len(trees) > 1:
+        raise refused(f"it holds {len(trees)} statements", "Use one node for each statement.")
+    return trees[0]
+
+
+def _writes(tree: exp.Expr) -> bool:
+    return any(type(node).__name__ in grammar.WRITE_ROOTS for node in tree.walk())
+
+
+def _fits(found: Purpose, purpose: Purpose, tree: exp.Expr) -> None:
+    if purpose == "read" and found != "read":
+        what = "it changes tables or other objects" if found == "ddl" else f"it holds {_writer(tree)}"
+        raise refused(what, f"{_READ_HINT}")
+    if purpose != "read" and found == "read":
+        raise refused("it only reads", "Use the operation 'query'.")
+    if purpose == "write" and found == "ddl":
+        raise refused(f"it is {type(tree).__name__.upper()} (DDL)", "Allow it with 'allow_ddl'.")
+
+
+def _writer(tree: exp.Expr) -> str:
+    return next(
+        (type(node).__name__.upper() for node in tree.walk() if type(node).__name__ in grammar.WRITE_ROOTS),
+        "a write",
+    )
+
+
+def _not_allowed(tree: exp.Expr, purpose: Purpose) -> NodeError:
+    kind = type(tree).__name__
+    word = tree.name.upper() if isinstance(tree, exp.Command) else kind.upper()
+    allowed = {
+        "read": "SELECT, VALUES or WITH … SELECT",
+        "write": "INSERT, UPDATE, DELETE or MERGE",
+        "ddl": "INSERT, UPDATE, DELETE, MERGE, CREATE, ALTER, DROP or TRUNCATE",
+    }[purpose]
+    return refused(f"{word[:40]} is no statement for this operation", _HINTS.get(kind, f"Use {allowed}."))
+
+
+def _check_node(dialect: Dialect, node: exp.Expr, purpose: Purpose) -> None:
+    kind = type(node).__name__
+    if isinstance(node, exp.Func):
+        _check_function(dialect, node, purpose)
+        return
+    allowed = {"read": grammar.READ_NODES, "write": grammar.WRITE_NODES, "ddl": grammar.DDL_NODES}[purpose]
+    if kind not in allowed:
+        raise refused(f"{kind} is not allowed here", _HINTS.get(kind, ""))
+    if isinstance(node, exp.Table):
+        _check_table(dialect, node)
+    elif isinstance(node, (exp.Create, exp.Drop, exp.Alter)):
+        if str(node.args.get("kind", "")).upper() not in grammar.DDL_KINDS:
+            raise refused(
+                f"{kind.upper()} {node.args.get('kind')} is not allowed", "Tables, views and indexes are."
+            )
+    elif isinstance(node, exp.EngineProperty) and node.name.lower() not in grammar.ENGINES:
+        raise refused(
+            f"the engine {node.name!r} is not allowed", f"Use {', '.join(sorted(grammar.ENGINES))}."
+        )
+
+
+def _check_function(dialect: Dialect, node: exp.Func, purpose: Purpose) -> None:
+    written = node.name if isinstance(node, exp.Anonymous) else str(node.meta.get(_WRITTEN) or "")
+    kind = type(node).__name__
+    if not written:
+        if kind not in grammar.NAMELESS:
+            raise refused(f"{kind} is not allowed")
+        return
+    name = written.lower()
+    known = name in grammar.FUNCTIONS[dialect]
+    if not known and (purpose == "read" or name not in grammar.WRITE_FUNCTIONS[dialect]):
+        raise refused(f"the function {written!r} is not on the list of allowed functions for {dialect}")
+    parent = node.parent
+    schema = ""
+    if isinstance(parent, exp.Dot) and parent.expression is node:
+        schema = parent.this.sql()
+    elif isinstance(parent, exp.Table):
+        schema = parent.db
+    if schema and not (dialect == "postgresql" and schema.lower() == "pg_catalog"):
+        raise refused(f"the function {schema}.{written} is not one of the server's own")
+
+
+def _check_table(dialect: Dialect, table: exp.Table) -> None:
+    name, schema = table.name.lower(), table.db.lower()
+    if isinstance(table.this, exp.Func):
+        return
+    if not isinstance(table.this, exp.Identifier) and table.args.get("this") is not None:
+        raise refused(f"{type(table.this).__name__} in place of a table")
+    if schema in grammar.SYSTEM_SCHEMAS[dialect] or table.catalog:
+        raise refused(
+            f"the table {schema}.{name} belongs to the server", "Use information_schema or the table list."
+        )
+    if name.startswith(grammar.SYSTEM_PREFIXES[dialect]) and name not in grammar.SYSTEM_TABLES:
+        raise refused(
+            f"the table {name!r} belongs to the server", "Use information_schema or the table list."
+        )
+
+
+def _check_visible(table: exp.Table, tables: frozenset[str]) -> None:
+    if not isinstance(table.this, exp.Identifier) or (not table.db and _names_cte(table)):
+        return
+    name = f"{table.db}.{table.name}".lower().lstrip(".")
+    if name not in tables:
+        known = ", ".join(sorted(tables)[:10]) or "none"
+        raise refused(f"the table {name!r} is not visible here", f"Visible: {known}.")
+
+
+def _names_cte(table: exp.Table) -> bool:
+    """Whether the name is that of a WITH query in scope; its own text and later ones are not in scope."""
+    name = table.name.lower()
+    node: exp.Expr = table
+    while (parent := node.parent) is not None:
+        if isinstance(parent, exp.With):
+            recursive = bool(parent.args.get("recursive"))
+            earlier = parent.expressions[: parent.expressions.index(node) + (1 if recursive else 0)]
+            if any(cte.alias.lower() == name for cte in earlier):
+                return True
+        else:
+            with_ = parent.args.get("with_")
+            if (
+                with_ is not None
+                and with_ is not node
+                and any(c.alias.lower() == name for c in with_.expressions)
+            ):
+                return True
+        node = parent
+    return False
