@@ -252,7 +252,7 @@ class Http(Node[HttpConfig, HttpOutput]):
 
 
 async def _request(config: HttpConfig, ctx: RunContext, client: HttpClient) -> HttpRequest:
-    body = await config.body.build(lambda ref: ctx.service(Files).load(ref))  # type: ignore[type-abstract]
+    body = await config.body.build(lambda ref: ctx.service(Files).load(ref))
     headers = [
         (name, _header_text(name, value)) for name, value in config.headers.items() if value is not None
     ]
@@ -315,7 +315,7 @@ async def _pages(
 
 async def _body(config: HttpConfig, response: HttpResponse, ctx: RunContext) -> Any:
     def save() -> Save:
-        return ctx.service(Files).save  # type: ignore[type-abstract]
+        return ctx.service(Files).save
 
     check_status(response, config.method, config.ok_statuses)
     return await read_body(response, config.response_as, save, method=config.method)

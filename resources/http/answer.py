@@ -7,9 +7,11 @@ from collections.abc import AsyncIterator
 import httpcore2
 
 from interlace.engine.errors import NodeError
+from interlace.resources.http.connection import Connection, Raw
 from interlace.resources.http.decoding import decoder
+from interlace.resources.http.dialer import Route
 from interlace.resources.http.header import Pairs
-from interlace.resources.http.pool import Connection, Pool, Route
+from interlace.resources.http.pool import Pool
 from interlace.resources.http.url import Target
 
 _DRAINED = 64 * 1024
@@ -20,7 +22,8 @@ class Answer:
 
     def __init__(
         self,
-        response: httpcore2.Response,
+        status: int,
+        headers: Raw,
         *,
         target: Target,
         pool: Pool,
@@ -28,10 +31,9 @@ class Answer:
         connection: Connection,
         limit: int,
     ) -> None:
-        self.status = response.status
-        self.raw_headers: Pairs = [(_text(name), _text(value)) for name, value in response.headers]
+        self.status = status
+        self.raw_headers: Pairs = [(_text(name), _text(value)) for name, value in headers]
         self.target = target
-        self._response = response
         self._pool = pool
         self._route = route
         self._connection = connection
@@ -52,7 +54,7 @@ class Answer:
         self._check_announced()
         undo = decoder(self.header("content-encoding") or "") if decode else None
         size = 0
-        async for data in self._response.aiter_stream():
+        while data := await self._connection.piece():
             for piece in undo.feed(data) if undo is not None else (data,):
                 size += len(piece)
                 if size > self._limit:
@@ -70,7 +72,7 @@ class Answer:
         """Read a short rest so that the connection can serve again, and close."""
         seen = 0
         try:
-            async for data in self._response.aiter_stream():
+            while data := await self._connection.piece():
                 seen += len(data)
                 if seen > _DRAINED:
                     break
@@ -84,10 +86,7 @@ class Answer:
         if self._closed:
             return
         self._closed = True
-        try:
-            await self._response.aclose()
-        finally:
-            await self._pool.release(self._route, self._connection)
+        await self._pool.release(self._route, self._connection)
 
     def _check_announced(self) -> None:
         announced = self.header("content-length") or ""

@@ -12,6 +12,7 @@ import interlace
 from interlace.resources.http.allow import AllowList
 from interlace.resources.http.answer import Answer
 from interlace.resources.http.call import Call
+from interlace.resources.http.dialer import Dialer
 from interlace.resources.http.fault import plain_errors, timed_out
 from interlace.resources.http.guard import Guard, Resolver, system_resolver
 from interlace.resources.http.message import HttpRequest, HttpResponse
@@ -47,7 +48,7 @@ class HttpClient:
         self.tokens = TokenCache()
         self.max_body = max_body
         self._user_agent = user_agent
-        self._pool = Pool(GuardedBackend(self.guard))
+        self._pool = Pool(Dialer(GuardedBackend(self.guard)))
 
     async def send(self, request: HttpRequest) -> HttpResponse:
         """Send a request and read the whole answer, whatever its status.
