@@ -4,8 +4,6 @@ from __future__ import annotations
 
 from collections.abc import AsyncIterator
 
-import httpcore2
-
 from interlace.engine.errors import NodeError
 from interlace.resources.http.connection import Connection, Raw
 from interlace.resources.http.decoding import decoder
@@ -13,6 +11,7 @@ from interlace.resources.http.dialer import Route
 from interlace.resources.http.header import Pairs
 from interlace.resources.http.pool import Pool
 from interlace.resources.http.url import Target
+from interlace.resources.http.wire import WireError
 
 _DRAINED = 64 * 1024
 
@@ -49,7 +48,7 @@ class Answer:
 
         Raises:
             NodeError: `too_large` beyond the limit, counted after decoding; `bad_response` for a damaged encoding.
-            httpcore2.TimeoutException, httpcore2.NetworkError, httpcore2.RemoteProtocolError: it broke off.
+            WireError: it broke off.
         """
         self._check_announced()
         undo = decoder(self.header("content-encoding") or "") if decode else None
@@ -76,17 +75,17 @@ class Answer:
                 seen += len(data)
                 if seen > _DRAINED:
                     break
-        except (httpcore2.NetworkError, httpcore2.ProtocolError, httpcore2.TimeoutException):
+        except WireError:
             pass  # the connection is then not kept; nobody wanted this body
         finally:
-            await self.close()
+            self.close()
 
-    async def close(self) -> None:
+    def close(self) -> None:
         """Give the connection back, or close it where the body was not read to its end."""
         if self._closed:
             return
         self._closed = True
-        await self._pool.release(self._route, self._connection)
+        self._pool.release(self._route, self._connection)
 
     def _check_announced(self) -> None:
         announced = self.header("content-length") or ""

@@ -4,8 +4,6 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-import httpcore2
-
 from interlace.engine.errors import NodeError
 from interlace.resources.http.answer import Answer
 from interlace.resources.http.auth import Outgoing
@@ -22,6 +20,7 @@ from interlace.resources.http.header import (
 from interlace.resources.http.message import HttpRequest
 from interlace.resources.http.pool import Pool
 from interlace.resources.http.url import Target, join_url, parse_url
+from interlace.resources.http.wire import BrokenError
 
 if TYPE_CHECKING:
     from interlace.resources.http.client import HttpClient
@@ -34,7 +33,6 @@ _SEE_OTHER = 303
 _UNAUTHORIZED = 401
 _WITH_BODY = frozenset({"POST", "PUT", "PATCH"})
 _BODY_HEADERS = ("content-type", "content-encoding", "content-language", "content-length")
-_BROKEN = (httpcore2.RemoteProtocolError, httpcore2.ReadError, httpcore2.WriteError)
 
 
 class Call:
@@ -61,7 +59,7 @@ class Call:
 
         Raises:
             NodeError: `bad_url`, `bad_header`, `blocked_address`, `too_many_redirects`, `insecure_redirect`, …
-            httpcore2 errors: the connection failed.
+            WireError: the connection failed.
         """
         hops, renewed = 0, False
         while True:
@@ -157,9 +155,11 @@ class Call:
             self.sent = True
             return connection, await connection.exchange(outgoing.method, target, headers, self._body)
         except BaseException as error:
-            await connection.close()
-            await self._pool.release(route, connection)
-            stale = isinstance(error, _BROKEN) and connection.used and retry and self._request.is_repeatable
+            connection.close()
+            self._pool.release(route, connection)
+            stale = (
+                isinstance(error, BrokenError) and connection.used and retry and self._request.is_repeatable
+            )
             if not stale:
                 raise
         return await self._attempt(route, outgoing, fresh=True, retry=False)

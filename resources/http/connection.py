@@ -5,7 +5,9 @@ from __future__ import annotations
 from collections.abc import AsyncIterable, Iterable
 
 import h11
-import httpcore2
+
+from interlace.resources.http.stream import Stream
+from interlace.resources.http.wire import BrokenError, MalformedError, SendError
 
 _READ = 64 * 1024
 _MAX_HEAD = 100 * 1024
@@ -26,7 +28,7 @@ class Connection:
 
     __slots__ = ("_wire", "address", "idle", "idle_since", "idle_timeout", "stream", "used")
 
-    def __init__(self, stream: httpcore2.AsyncNetworkStream, address: str | None = None) -> None:
+    def __init__(self, stream: Stream, address: str | None = None) -> None:
         self.stream = stream
         self.address = address
         self.idle = True
@@ -40,7 +42,7 @@ class Connection:
     @property
     def is_stale(self) -> bool:
         """Whether the other side closed it, or sent what nobody asked for."""
-        return bool(self.stream.get_extra_info("is_readable"))
+        return self.stream.has_news
 
     async def exchange(
         self, method: str, target: bytes, headers: Iterable[tuple[str, str]], body: Body
@@ -48,23 +50,23 @@ class Connection:
         """Send a request, give the answer's status and headers; the body follows by `piece`.
 
         Raises:
-            httpcore2.LocalProtocolError: the request is malformed.
-            httpcore2.RemoteProtocolError, httpcore2.NetworkError, httpcore2.TimeoutException: no proper answer came.
+            MalformedError: the request is malformed.
+            BrokenError, SilenceError: no proper answer came.
         """
         self.idle = False
         try:
             head = self._wire.send(h11.Request(method=method, target=target, headers=list(headers))) or b""
             await self._send(head, body)
         except h11.LocalProtocolError as error:
-            raise httpcore2.LocalProtocolError(str(error)) from error
-        except httpcore2.WriteError:
+            raise MalformedError(str(error)) from error
+        except SendError:
             pass  # the other side may have answered before it took everything; what it said is read now
         while True:
             event = await self._event()
             if isinstance(event, h11.Response):
                 return event.status_code, event.headers.raw_items()
             if not isinstance(event, h11.InformationalResponse) or event.status_code == _SWITCHING:
-                raise httpcore2.RemoteProtocolError("it changed the protocol unasked")
+                raise BrokenError("it changed the protocol unasked")
 
     async def piece(self) -> bytes:
         """The next bytes of the body, `b""` at its end; errors as `exchange`."""
@@ -84,10 +86,10 @@ class Connection:
         """Bytes that came after the answer to a CONNECT and belong to the tunnel."""
         return self._wire.trailing_data[0]
 
-    async def close(self) -> None:
+    def close(self) -> None:
         """Close it, whatever is under way."""
         self.idle = False
-        await self.stream.aclose()
+        self.stream.close()
 
     async def _send(self, head: bytes, body: Body) -> None:
         write, limit = self.stream.write, self.idle_timeout
@@ -111,10 +113,10 @@ class Connection:
             try:
                 event = self._wire.next_event()
             except h11.RemoteProtocolError as error:
-                raise httpcore2.RemoteProtocolError(str(error)) from error
+                raise BrokenError(str(error)) from error
             if event is not h11.NEED_DATA:
                 return event
             data = await self.stream.read(_READ, self.idle_timeout)
             if not data and self._wire.their_state is h11.SEND_RESPONSE:
-                raise httpcore2.RemoteProtocolError("it closed the connection without an answer")
+                raise BrokenError("it closed the connection without an answer")
             self._wire.receive_data(data)

@@ -7,12 +7,11 @@ import ssl
 from base64 import b64encode
 from dataclasses import dataclass
 
-import httpcore2
-
 from interlace.engine.errors import NodeError
 from interlace.resources.http.connection import Connection
+from interlace.resources.http.guard import Guard
 from interlace.resources.http.message import Proxy
-from interlace.resources.http.stream import CONNECT_TIMEOUT, GuardedBackend
+from interlace.resources.http.stream import CONNECT_TIMEOUT, Stream, dial
 from interlace.resources.http.url import DEFAULT_PORTS, Authority, Target, parse_url
 
 _MOST_CONTEXTS = 64
@@ -35,10 +34,10 @@ class Route:
 
 
 class Dialer:
-    """Opens connections to what the backend's guard allows."""
+    """Opens connections to what the guard allows; a name is resolved once, and what was checked is what is dialled."""
 
-    def __init__(self, backend: GuardedBackend) -> None:
-        self._backend = backend
+    def __init__(self, guard: Guard) -> None:
+        self._guard = guard
         self._contexts: dict[bool | str, ssl.SSLContext] = {}
 
     async def connect(self, route: Route) -> Connection:
@@ -46,7 +45,7 @@ class Dialer:
 
         Raises:
             NodeError: `blocked_address`, `bad_url`, or `connection`.
-            httpcore2.ConnectError, httpcore2.ConnectTimeout: nobody answers.
+            ConnectError, SilenceError: nobody answers.
         """
         if route.proxy is not None:
             return await self._through(route, route.proxy)
@@ -59,8 +58,8 @@ class Dialer:
         """By a proxy; it is told the checked address, so that it cannot resolve the name to another one."""
         target = proxy_target(proxy)
         address = route.authority.host
-        if not self._backend.guard.trusts_name(route.authority):
-            address = str((await self._backend.guard.addresses(route.authority))[0])
+        if not self._guard.trusts_name(route.authority):
+            address = str((await self._guard.addresses(route.authority))[0])
         bracketed = f"[{address}]" if ":" in address else address
         stream = await self._open(target.authority)
         if target.scheme == "https":
@@ -70,13 +69,11 @@ class Dialer:
         try:
             await self._tunnel(stream, proxy, target, f"{bracketed}:{route.authority.port}")
         except BaseException:
-            await stream.aclose()
+            stream.close()
             raise
         return Connection(await self._tls(stream, route.authority.host, route.verify))
 
-    async def _tunnel(
-        self, stream: httpcore2.AsyncNetworkStream, proxy: Proxy, target: Target, goal: str
-    ) -> None:
+    async def _tunnel(self, stream: Stream, proxy: Proxy, target: Target, goal: str) -> None:
         connection = Connection(stream)
         connection.idle_timeout = CONNECT_TIMEOUT
         headers = [("Host", goal), *proxy_headers(proxy)]
@@ -90,18 +87,16 @@ class Dialer:
         if connection.leftover:
             raise NodeError(f"proxy {str(target)!r} sent data before the tunnel was used.", kind="connection")
 
-    async def _open(self, authority: Authority) -> httpcore2.AsyncNetworkStream:
-        return await self._backend.connect_tcp(authority.host, authority.port, CONNECT_TIMEOUT)
+    async def _open(self, authority: Authority) -> Stream:
+        return await dial(await self._guard.addresses(authority), authority.port, CONNECT_TIMEOUT)
 
-    async def _tls(
-        self, stream: httpcore2.AsyncNetworkStream, host: str, verify: bool | str
-    ) -> httpcore2.AsyncNetworkStream:
+    async def _tls(self, stream: Stream, host: str, verify: bool | str) -> Stream:
         try:
             context = self._contexts.get(verify) or await self._new_context(verify)
         except BaseException:
-            await stream.aclose()
+            stream.close()
             raise
-        return await stream.start_tls(context, server_hostname=host, timeout=CONNECT_TIMEOUT)
+        return await stream.start_tls(context, host, CONNECT_TIMEOUT)
 
     async def _new_context(self, verify: bool | str) -> ssl.SSLContext:
         """Reading the system's certificates takes tens of milliseconds, so each setting has one context for good."""
@@ -152,7 +147,9 @@ def _context(verify: bool | str) -> ssl.SSLContext:
                 f"verify holds no CA certificate in PEM form: {error}.", kind="connection", retryable=False
             ) from None
     else:
-        context = httpcore2.default_ssl_context()
+        from httpcore2 import default_ssl_context  # noqa: PLC0415 - knows every system's CAs; slow to import
+
+        context = default_ssl_context()
         if not verify:
             context.check_hostname = False
             context.verify_mode = ssl.CERT_NONE

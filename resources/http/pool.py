@@ -33,13 +33,12 @@ class Pool:
         self._idle = 0
         self._loop: asyncio.AbstractEventLoop | None = None
         self._sweeper: asyncio.TimerHandle | None = None
-        self._sweep: asyncio.Task[None] | None = None
 
     async def acquire(self, route: Route, *, fresh: bool = False) -> Connection:
         """A free connection of the route, or a new one; waits while too many are open. Give it back by `release`.
 
         Raises:
-            NodeError, httpcore2.ConnectError, httpcore2.ConnectTimeout: as `Dialer.connect`.
+            NodeError, WireError: as `Dialer.connect`.
         """
         loop = asyncio.get_running_loop()
         if loop is not self._loop:  # connections of a loop that has ended are dead
@@ -54,7 +53,7 @@ class Pool:
             self._leave(route, place)
             raise
         try:
-            connection = None if fresh else await self._free(place)
+            connection = None if fresh else self._free(place)
             connection = connection or await self._dialer.connect(route)
         except BaseException:
             place.slots.release()
@@ -63,7 +62,7 @@ class Pool:
         self._taken[connection] = place
         return connection
 
-    async def release(self, route: Route, connection: Connection) -> None:
+    def release(self, route: Route, connection: Connection) -> None:
         """Give a connection back; it is kept when its last answer was read to the end, else closed."""
         place = self._taken.pop(connection)
         if connection.idle and self._idle < MOST_IDLE and self._places.get(route) is place:
@@ -72,7 +71,7 @@ class Pool:
             self._idle += 1
             self._sweep_later()
         else:
-            await connection.close()
+            connection.close()
         place.slots.release()
         self._leave(route, place)
 
@@ -85,7 +84,7 @@ class Pool:
         if self._loop is asyncio.get_running_loop():
             for place in places.values():
                 for connection in place.idle:
-                    await connection.close()
+                    connection.close()
             await asyncio.sleep(0)  # the transports close their sockets in the next turn of the loop
 
     def _leave(self, route: Route, place: _Place) -> None:
@@ -93,25 +92,22 @@ class Pool:
         if not place.users and not place.idle and self._places.get(route) is place:
             del self._places[route]
 
-    async def _free(self, place: _Place) -> Connection | None:
+    def _free(self, place: _Place) -> Connection | None:
         while place.idle:
             connection = place.idle.pop()
             self._idle -= 1
             if time.monotonic() - connection.idle_since < IDLE_SECONDS and not connection.is_stale:
                 return connection
-            await connection.close()
+            connection.close()
         return None
 
     def _sweep_later(self) -> None:
         if self._sweeper is None and self._loop is not None:
-            self._sweeper = self._loop.call_later(IDLE_SECONDS, self._start_sweep)
+            self._sweeper = self._loop.call_later(IDLE_SECONDS, self._sweep)
 
-    def _start_sweep(self) -> None:
+    def _sweep(self) -> None:
+        """Close what has been idle for too long."""
         self._sweeper = None
-        if self._loop is not None:
-            self._sweep = self._loop.create_task(self._close_idle())
-
-    async def _close_idle(self) -> None:
         oldest = time.monotonic() - IDLE_SECONDS
         for route, place in list(self._places.items()):
             gone = [c for c in place.idle if c.idle_since <= oldest or c.is_stale]
@@ -120,6 +116,6 @@ class Pool:
             if not place.idle and not place.users:
                 self._places.pop(route, None)
             for connection in gone:
-                await connection.close()
+                connection.close()
         if self._idle:
             self._sweep_later()
