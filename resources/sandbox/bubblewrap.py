@@ -12,7 +12,7 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import NamedTuple
 
-from interlace.resources.sandbox.contract import CodeResult, Limits
+from interlace.resources.sandbox.contract import CodeError, CodeResult, Limits
 from interlace.resources.sandbox.engine import EngineUnavailable
 from interlace.resources.sandbox.flight import Landing, fly
 from interlace.resources.sandbox.installation import installation
@@ -41,7 +41,8 @@ class _Nursery:
         self._spare: asyncio.Task[Child] | None = None
 
     async def take(self) -> Child:
-        """A waiting child; the next one is ordered at once."""
+        """A waiting child; the next one is ordered at once. Raises ZygoteFault."""
+        self.zygote.notice()
         spare, self._spare = self._spare, None
         child = await self._claim(spare) if spare is not None else await self.zygote.child()
         if child.ended.done():  # somebody ended it while it waited
@@ -105,6 +106,7 @@ class Bubblewrap:
         self._as_root: bool | None = None
         self._nurseries: dict[_Key, _Nursery] = {}
         self._starting = asyncio.Lock()  # holds back a second start of the same zygote
+        self._era = 0  # counts the closings
 
     async def check(self) -> None:
         """Run a real piece of code once. Raises EngineUnavailable."""
@@ -151,15 +153,22 @@ class Bubblewrap:
         return judge(landing, limits)
 
     async def _fly(self, key: _Key, code: str, inputs: bytes, limits: Limits) -> Landing:
+        era = self._era
+        nursery = await self._nursery(key, era)
         try:
-            child = await (await self._nursery(key)).take()
+            landing = await fly(await nursery.take(), code, inputs, limits)
         except ZygoteFault:
-            # It died since the last run; no code has begun, so a new one may take the run.
-            child = await (await self._nursery(key)).take()
-        return await fly(child, code, inputs, limits)
+            landing = None
+        if landing is None or (not landing.begun and not landing.timed_out):
+            # The process died while it waited for its job. No code has begun, so a new one may take it.
+            child = await (await self._nursery(key, era)).take()
+            landing = await fly(child, code, inputs, limits)
+        return landing
 
-    async def _nursery(self, key: _Key) -> _Nursery:
+    async def _nursery(self, key: _Key, era: int) -> _Nursery:
         async with self._starting:
+            if era != self._era:
+                raise CodeError("the sandbox was closed before the code began", kind="killed")
             nursery = self._nurseries.pop(key, None)
             if nursery is not None and not nursery.zygote.alive:
                 await nursery.close()
@@ -184,7 +193,9 @@ class Bubblewrap:
         return await Zygote.start(line, as_root=self._as_root, network=key.network, packages=packages)
 
     async def close(self) -> None:
-        """End every zygote and all their children."""
-        nurseries, self._nurseries = list(self._nurseries.values()), {}
-        for nursery in nurseries:
-            await nursery.close()
+        """End every zygote and all their children; what runs fails, what waits does not begin."""
+        self._era += 1
+        async with self._starting:
+            nurseries, self._nurseries = list(self._nurseries.values()), {}
+            for nursery in nurseries:
+                await nursery.close()

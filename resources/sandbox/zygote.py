@@ -131,7 +131,7 @@ class Zygote:
         self._waiting: dict[int, tuple[Child, asyncio.Future[None]]] = {}
         self._running: dict[int, Child] = {}
         self.alive = True
-        self._loop.add_reader(control.fileno(), self._hear)
+        self._loop.add_reader(control.fileno(), self.notice)
 
     @classmethod
     async def start(
@@ -201,6 +201,7 @@ class Zygote:
 
     async def child(self) -> Child:
         """A fresh confined process that waits for its job. Raises ZygoteFault."""
+        self.notice()
         if not self.alive:
             raise ZygoteFault("the zygote has ended")
         job, far_job = socket.socketpair(socket.AF_UNIX, socket.SOCK_STREAM)
@@ -277,8 +278,8 @@ class Zygote:
         self._waiting.clear()
         self._running.clear()
 
-    def _hear(self) -> None:
-        """Take all packets that wait on the control channel."""
+    def notice(self) -> None:
+        """Take all packets that wait on the control channel, and see whether the zygote has ended."""
         while self.alive:
             try:
                 packet, descriptors, _, _ = socket.recv_fds(self._control, _PACKET, 1)

@@ -86,7 +86,9 @@ def attack(sandbox: Sandbox, surroundings: dict[str, Any]) -> Attack:
         try:
             result = await sandbox.run(program(body), surroundings, limits=allowed)
         except NodeError as error:
-            assert error.kind in CONTAINED, f"the probe itself is broken: {error} {getattr(error, 'traceback', '')}"
+            assert error.kind in CONTAINED, (
+                f"the probe itself is broken: {error} {getattr(error, 'traceback', '')}"
+            )
             return error.kind
         assert isinstance(result.value, dict)
         assert not result.value["evidence"], f"reached the host: {str(result.value['evidence'])[:500]}"
@@ -100,7 +102,9 @@ def plain(surroundings: dict[str, Any], tmp_path: Path) -> Callable[[str], Any]:
     """Run a probe without any sandbox, in an interpreter of its own, and give its evidence."""
 
     def plain(body: str) -> Any:
-        code = f"{program(body)}\nimport json\nprint(json.dumps(main(**json.loads(sys.argv[1])), default=str))"
+        code = (
+            f"{program(body)}\nimport json\nprint(json.dumps(main(**json.loads(sys.argv[1])), default=str))"
+        )
         done = subprocess.run(
             [sys.executable, "-I", "-c", code, json.dumps(surroundings)],
             capture_output=True,

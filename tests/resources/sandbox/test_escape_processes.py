@@ -10,7 +10,9 @@ from typing import Any
 import pytest
 
 pytestmark = [
-    pytest.mark.skipif(platform.machine() != "x86_64", reason="the probes name system calls by their x86_64 numbers"),
+    pytest.mark.skipif(
+        platform.machine() != "x86_64", reason="the probes name system calls by their x86_64 numbers"
+    ),
 ]
 
 LIVE = {
