@@ -219,3 +219,58 @@ def _is_zombie(pid: int) -> bool:
     with contextlib.suppress(OSError):
         return Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()[0] == "Z"
     return True
+
+
+NOBODY = 64001
+UNPRIVILEGED = """
+import asyncio, json, os, sys
+from interlace.resources.sandbox import Limits, Sandbox
+
+async def main():
+    sandbox = Sandbox(engine="bwrap")
+    status = await sandbox.check()
+    code = "import os\\ndef main():\\n    return {'uid': os.getuid(), 'pid': os.getpid(), 'files': os.listdir('/work')}"
+    result = await sandbox.run(code, {}, limits=Limits()) if status.available else None
+    await sandbox.close()
+    print(json.dumps([os.getuid(), status.reason, result and result.value]))
+
+asyncio.run(main())
+"""
+
+
+@pytest.mark.skipif(
+    os.getuid() != 0, reason="only root can become somebody else; otherwise all tests run unprivileged"
+)
+def test_works_for_a_user_who_is_not_root(tmp_path: Path) -> None:
+    python = next(
+        (p for p in (os.path.realpath(sys.executable), f"/usr/bin/{_python()}") if _runs_for_others(p)), None
+    )
+    if python is None:
+        pytest.skip("no interpreter of this version that another user may run")
+    packages = [path for path in sys.path if path.endswith("site-packages")]
+    source = str(Path(__file__).parents[3] / "src")
+
+    done = subprocess.run(
+        [python, "-B", "-c", textwrap.dedent(UNPRIVILEGED)],
+        env={"PYTHONPATH": os.pathsep.join([source, *packages]), "HOME": "/"},
+        user=NOBODY,
+        group=NOBODY,
+        extra_groups=[],
+        cwd="/",
+        capture_output=True,
+        text=True,
+        timeout=60,
+        check=False,
+    )
+
+    assert done.stdout == f'[{NOBODY}, "", {{"uid": 1000, "pid": 1, "files": []}}]\n', done.stderr[-1000:]
+
+
+def _runs_for_others(python: str) -> bool:
+    try:
+        done = subprocess.run(
+            [python, "-c", ""], user=NOBODY, group=NOBODY, extra_groups=[], cwd="/", check=False
+        )
+    except OSError:
+        return False
+    return done.returncode == 0
