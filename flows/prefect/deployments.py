@@ -115,9 +115,29 @@ class Deployments:
             else self._remember(workflow_id, name, found)
         )
 
-    def known(self, workflow_id: str) -> Deployment | None:
-        """Give the deployment this process saw last for a workflow."""
-        return self._known.get(workflow_id)
+    async def lookup(self, workflow_id: str) -> Deployment:
+        """Give a workflow's deployment without knowing the workflow's name.
+
+        Raises:
+            PrefectRefused: it has none (HTTP 404); call `ensure` first.
+        """
+        known = self._known.get(workflow_id)
+        if known is not None:
+            return known
+        wanted = {
+            "deployments": {"name": {"any_": [_name(workflow_id)]}},
+            "work_pools": {"name": {"any_": [self.pool]}},
+            "sort": "UPDATED_DESC",
+            "limit": 1,
+        }
+        found = await self._api.post("/deployments/filter", wanted)
+        if not found:
+            raise PrefectRefused(
+                f"Workflow {workflow_id!r} has no deployment in work pool {self.pool!r}; call ensure_deployment first.",
+                status=httpx2.codes.NOT_FOUND,
+            )
+        flow = await self._api.get(f"/flows/{found[0]['flow_id']}")
+        return self._remember(workflow_id, flow["name"], found[0])
 
     def forget(self) -> None:
         """Look everything up anew: Prefect's database is another one than before."""

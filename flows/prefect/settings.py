@@ -81,6 +81,23 @@ def client_environment(home: Path, *, api_url: str, auth: str | None, ca_file: P
     }
 
 
+def import_environment(home: Path) -> dict[str, str]:
+    """Give the variables that have to stand in the environment when Prefect is imported."""
+    folder = prefect_home(home)
+    quiet = folder / "client-logging.yml"
+    if not quiet.exists():
+        # Prefect's own configuration takes over the root logger and uvicorn's of the process it is imported into.
+        quiet.write_text(
+            "version: 1\ndisable_existing_loggers: false\nloggers: {prefect: {level: CRITICAL}}\n"
+        )
+    return {
+        **_SILENT,
+        "PREFECT_HOME": str(folder),
+        "PREFECT_PROFILES_PATH": str(folder / "profiles.toml"),
+        "PREFECT_LOGGING_SETTINGS_PATH": str(quiet),
+    }
+
+
 def prefect_home(home: Path) -> Path:
     """Give Prefect's folder under our home, made if it is missing."""
     folder = home.resolve() / "prefect"
