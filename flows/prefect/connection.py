@@ -31,11 +31,11 @@ class PrefectError(InterlaceError):
     """Prefect could not do what was asked."""
 
 
-class PrefectUnavailable(PrefectError):
+class PrefectUnavailable(PrefectError):  # noqa: N818 - the name says what it is
     """Prefect's API does not answer."""
 
 
-class PrefectRefused(PrefectError):
+class PrefectRefused(PrefectError):  # noqa: N818 - the name says what it is
     """Prefect's API refused a request.
 
     Args:
@@ -135,7 +135,7 @@ class PrefectApi:
             PrefectUnavailable: nothing answered, or only overload, in four attempts.
             PrefectRefused: the API answered with an error.
         """
-        content = None if body is None else orjson.dumps(body)
+        content = None if body is None else _encoded(body, method, path)
         reason = ""
         for attempt in range(_ATTEMPTS):
             if attempt:
@@ -149,6 +149,14 @@ class PrefectApi:
                 return _body(answer, method, path)
             reason = f"HTTP {answer.status_code}"
         raise PrefectUnavailable(f"Prefect's API at {self.connection.api_url!r} does not answer ({reason}).")
+
+
+def _encoded(body: Any, method: str, path: str) -> bytes:
+    try:
+        return orjson.dumps(body, default=str, option=orjson.OPT_NON_STR_KEYS)
+    except TypeError as error:
+        message = f"What was to be sent to Prefect with {method} {path!r} is not JSON: {error}"
+        raise PrefectRefused(message, status=httpx2.codes.UNPROCESSABLE_ENTITY) from error
 
 
 def _body(answer: httpx2.Response, method: str, path: str) -> Any:

@@ -6,7 +6,7 @@ import asyncio
 import contextlib
 import logging
 import os
-import socket
+import platform
 import threading
 from collections.abc import Mapping, Sequence
 from datetime import datetime
@@ -47,7 +47,7 @@ class Host:
         limit: int = 50,
         poll_seconds: float = 10.0,
     ) -> None:
-        self.name = name or f"{socket.gethostname()}-{os.getpid()}"
+        self.name = name or f"{platform.node() or 'host'}-{os.getpid()}"
         self.pool = pool_name
         self._connection = connection
         self._runs = runs
@@ -150,7 +150,7 @@ class Host:
         answer = await self._api.post(f"/flow_runs/{flow_run_id}/resume", {})
         accepted = bool(answer["status"] == "ACCEPT")
         if accepted and self._pickup is not None:
-            self._pickup.poke(UUID(flow_run_id))
+            self._pickup.poke(UUID(flow_run_id), again=True)
         return accepted
 
     async def cancel(self, flow_run_id: str) -> None:
@@ -226,7 +226,7 @@ def _serve(loop: asyncio.AbstractEventLoop, pickup: Pickup) -> None:
         loop.run_until_complete(pickup.serve())
     except asyncio.CancelledError:
         pass
-    except Exception:
+    except Exception:  # noqa: BLE001 - a thread's boundary: its end must not pass unseen
         _LOG.exception("The Prefect host ended.")
     finally:
         loop.run_until_complete(loop.shutdown_asyncgens())

@@ -10,9 +10,11 @@
 from __future__ import annotations
 
 import contextlib
+import importlib
 import os
 from collections.abc import AsyncGenerator, AsyncIterator, Generator, Mapping, Sequence
 from contextvars import ContextVar
+from datetime import UTC, datetime
 from typing import TYPE_CHECKING, Any
 from uuid import UUID
 
@@ -77,6 +79,8 @@ def prepare_client(connection: PrefectConnection) -> None:
         os.environ[name] = value
     check_version()
     _without_observer()
+    # Its first import takes seconds: not when the first run waits for it.
+    importlib.import_module("interlace.flows.prefect.flow")
 
 
 @contextlib.contextmanager
@@ -147,8 +151,7 @@ async def run(flow_run: FlowRun, parameters: Mapping[str, Any], runner: Runner) 
 
 def _without_observer() -> None:
     """Spare our runs a thread, a loop and a websocket each that watch for Suspended: our engine knows it itself."""
-    from prefect import flow_engine  # noqa: PLC0415
-
+    flow_engine: Any = importlib.import_module("prefect.flow_engine")
     stock = flow_engine.observe_flow_run_suspension
     if getattr(stock, "_interlace", False):
         return
@@ -156,17 +159,24 @@ def _without_observer() -> None:
     def observe(*args: Any, **kwargs: Any) -> contextlib.AbstractContextManager[None]:
         return contextlib.nullcontext() if _unobserved.get() else stock(*args, **kwargs)
 
-    observe._interlace = True  # type: ignore[attr-defined]  # noqa: SLF001 - marks it as ours
-    flow_engine.observe_flow_run_suspension = observe  # type: ignore[assignment]
+    observe.__dict__["_interlace"] = True
+    flow_engine.observe_flow_run_suspension = observe
 
 
 @contextlib.asynccontextmanager
 async def flow_run_events(pool_id: str, names: Sequence[str]) -> AsyncGenerator[AsyncIterator[Event]]:
     """Listen to the events of a work pool's flow runs; an error in between means that some may have been missed."""
     from prefect.events.clients import get_events_subscriber  # noqa: PLC0415
-    from prefect.events.filters import EventFilter, EventNameFilter, EventRelatedFilter  # noqa: PLC0415
+    from prefect.events.filters import (  # noqa: PLC0415
+        EventFilter,
+        EventNameFilter,
+        EventOccurredFilter,
+        EventRelatedFilter,
+    )
 
     wanted = EventFilter(
+        # Without a beginning, Prefect sends everything it still has of 180 days first.
+        occurred=EventOccurredFilter(since=datetime.now(UTC)),
         event=EventNameFilter(name=list(names)),
         related=EventRelatedFilter(id=[f"prefect.work-pool.{pool_id}"]),
     )

@@ -117,7 +117,7 @@ class Mirror:
             except PrefectUnavailable as error:
                 pause = min(max(1.0, pause * 2), _LONGEST_PAUSE_SECONDS)
                 _LOG.info("Prefect cannot be told about runs now, again in %.0f s: %s", pause, error)
-            except Exception:  # a worker loop's boundary: recording goes on whatever one round met
+            except Exception:  # noqa: BLE001 - a worker loop's boundary: recording goes on whatever one round met
                 pause = _LONGEST_PAUSE_SECONDS
                 _LOG.exception("A round of recording runs in Prefect failed; again in %.0f s.", pause)
             await self._sleep(pause)

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import asyncio
 import contextlib
+import contextvars
 import logging
 from collections.abc import Coroutine, Mapping
 from dataclasses import dataclass
@@ -22,7 +23,6 @@ from interlace.flows.prefect.deployments import Deployments
 from interlace.flows.prefect.outcome import Outcome, Runs
 
 if TYPE_CHECKING:
-    from prefect.client.orchestration import PrefectClient
     from prefect.client.schemas.objects import FlowRun, State
 
 _LOG = logging.getLogger(__name__)
@@ -75,6 +75,7 @@ class Pickup:
         self._runs = runs
         self._poll_seconds = poll_seconds
         self._caller = asyncio.get_running_loop()
+        self._loop: asyncio.AbstractEventLoop | None = None
         self._limit = limit
         self._turns: dict[UUID, _Turn] = {}
         self._timers: dict[UUID, asyncio.TimerHandle] = {}
@@ -96,16 +97,19 @@ class Pickup:
         internals.prepare_client(self._connection)
         with internals.client_settings(self._connection):
             async with PrefectApi(self._connection) as self._api, internals.one_client() as self._client:
+                self._context = contextvars.copy_context()
                 pool_id = await self._pool_id()
                 async with asyncio.TaskGroup() as group:
                     group.create_task(self._beat())
                     group.create_task(self._listen(pool_id))
                     group.create_task(self._poll())
 
-    def poke(self, flow_run_id: UUID) -> None:
-        """Say, from any thread, that a flow run is due: it need not come round through Prefect's events."""
-        with contextlib.suppress(RuntimeError):
-            self._loop.call_soon_threadsafe(self._consider, flow_run_id)
+    def poke(self, flow_run_id: UUID, *, again: bool = False) -> None:
+        """Say, from any thread, that a flow run is due (`again`, if it was taken up before): events come later."""
+        loop = self._loop
+        if loop is not None:
+            with contextlib.suppress(RuntimeError):
+                loop.call_soon_threadsafe(self._consider, flow_run_id, again)
 
     async def drain(self, seconds: float) -> None:
         """Take up nothing more and wait for the runs in hand; what is left is handed back to be taken up again."""
@@ -161,9 +165,9 @@ class Pickup:
 
     def _hear(self, name: str, flow_run_id: str) -> None:
         if name in _DUE:
-            self._consider(UUID(flow_run_id))
+            self._consider(UUID(flow_run_id), again=name != _DUE[0])
         else:
-            self._spawn(self._called_off(UUID(flow_run_id), over=name.endswith("Cancelled")))
+            self._spawn(self._called_off(UUID(flow_run_id), over=name == _OFF[1]))
 
     async def _poll(self) -> None:
         while True:
@@ -196,18 +200,19 @@ class Pickup:
         for flow_run in called_off:
             self._spawn(self._called_off(UUID(flow_run["id"]), over=False))
 
-    def _consider(self, flow_run_id: UUID) -> None:
+    def _consider(self, flow_run_id: UUID, again: bool = False) -> None:
         if self._stopping:
             return
         turn = self._turns.get(flow_run_id)
         if turn is not None:
-            turn.again = turn.run_id is not None
+            turn.again = turn.again or (again and turn.run_id is not None)
             return
         turn = self._turns[flow_run_id] = _Turn()
         turn.task = self._spawn(self._take(flow_run_id, turn))
 
     def _spawn(self, work: Coroutine[Any, Any, None]) -> asyncio.Task[None]:
-        task = self._loop.create_task(work)
+        # Of its own context: a poke comes with the caller's, where Prefect's settings are not ours.
+        task = asyncio.get_running_loop().create_task(work, context=self._context.copy())
         task.add_done_callback(_report)
         return task
 
@@ -249,7 +254,9 @@ class Pickup:
         if former is not None:
             former.cancel()
         if wait < timedelta(hours=1):
-            self._timers[flow_run.id] = self._loop.call_later(wait.total_seconds(), self._ring, flow_run.id)
+            self._timers[flow_run.id] = asyncio.get_running_loop().call_later(
+                wait.total_seconds(), self._ring, flow_run.id
+            )
         return True
 
     def _ring(self, flow_run_id: UUID) -> None:

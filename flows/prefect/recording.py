@@ -117,7 +117,7 @@ async def _write_runs(db: PrefectDBInterface, session: Any, rows: list[_Row]) ->
 async def _write_nodes(db: PrefectDBInterface, session: Any, rows: list[_Row]) -> None:
     again = [row.flow_run_id for row in rows if row.known and row.run.nodes]
     if again:
-        table = db.TaskRun.__table__
+        table: Any = db.TaskRun.__table__
         await session.execute(table.delete().where(table.c.flow_run_id.in_(again)))
     runs: list[dict[str, Any]] = []
     states: list[dict[str, Any]] = []
@@ -137,7 +137,7 @@ async def _write_nodes(db: PrefectDBInterface, session: Any, rows: list[_Row]) -
 async def _write_logs(db: PrefectDBInterface, session: Any, rows: list[_Row]) -> None:
     again = [row.flow_run_id for row in rows if row.known and row.run.logs]
     if again:
-        table = db.Log.__table__
+        table: Any = db.Log.__table__
         await session.execute(
             table.delete().where(table.c.flow_run_id.in_(again), table.c.name == LOGGER_NAME)
         )

@@ -107,9 +107,12 @@ def run_name(workflow_name: str, run_id: str) -> str:
 
 
 def parameters_of(run_id: str, workflow_id: str, inputs: Mapping[str, Any]) -> dict[str, Any]:
-    """Give a flow run's parameters; inputs of more than 64 KB are replaced by a note, for the store has them."""
-    size = len(orjson.dumps(inputs, default=str, option=orjson.OPT_NON_STR_KEYS))
-    if size > PARAMETER_BYTES:
-        note = f"{size} bytes; kept in Interlace, see run {run_id}"
+    """Give a flow run's parameters; inputs of more than 64 KB (or no JSON) become a note: the store has them."""
+    try:
+        size = len(orjson.dumps(inputs, default=str, option=orjson.OPT_NON_STR_KEYS))
+    except TypeError:
+        size = None
+    if size is None or size > PARAMETER_BYTES:
+        note = f"{'not JSON' if size is None else f'{size} bytes'}; kept in Interlace, see run {run_id}"
         return {"run_id": run_id, "workflow_id": workflow_id, "inputs": {"$omitted": note}}
     return {"run_id": run_id, "workflow_id": workflow_id, "inputs": dict(inputs)}

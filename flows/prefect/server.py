@@ -19,7 +19,6 @@ from pathlib import Path
 from types import TracebackType
 from typing import Self
 
-
 from interlace.flows.prefect.connection import PrefectApi, PrefectConnection, PrefectError, PrefectUnavailable
 from interlace.flows.prefect.settings import prefect_home, server_environment
 
@@ -249,6 +248,9 @@ def _command(listening: socket.socket) -> list[str]:
 def _listen(port: int) -> socket.socket:
     listening = socket.socket(socket.AF_INET, socket.SOCK_STREAM)
     listening.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+    # Inherited by its connections; uvicorn takes a socket it is handed for a Unix one and would leave it out: 40 ms a
+    # request.
+    listening.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
     try:
         listening.bind(("127.0.0.1", port))
         listening.listen(2048)

@@ -92,6 +92,7 @@ def import_environment(home: Path) -> dict[str, str]:
         )
     return {
         **_SILENT,
+        "PREFECT_SERVER_ALLOW_EPHEMERAL_MODE": "false",
         "PREFECT_HOME": str(folder),
         "PREFECT_PROFILES_PATH": str(folder / "profiles.toml"),
         "PREFECT_LOGGING_SETTINGS_PATH": str(quiet),

@@ -146,7 +146,7 @@ def _nodes(run: RunRecord, flow_run_id: UUID) -> list[SentNode]:
 def _node(node: NodeRecord, run: RunRecord, shown: Mapping[str, UUID]) -> SentNode:
     state = NODE_STATES[node.state]
     started_at = node.started_at or node.finished_at or run.started_at
-    body = _body_of(node.path)
+    body = body_of(node.path)
     return SentNode.model_construct(
         id=shown[node.path],
         path=node.path,
@@ -162,7 +162,7 @@ def _node(node: NodeRecord, run: RunRecord, shown: Mapping[str, UUID]) -> SentNo
     )
 
 
-def _body_of(path: str) -> str:
+def body_of(path: str) -> str:
     """Give the path of the node whose body a node stands in: `each` for `each[2].work`; empty at the top."""
     head, _, _ = path.rpartition(".")
     return head.rpartition("[")[0] if head.endswith("]") else head.partition("#")[0] if "#" in head else head

@@ -71,11 +71,11 @@ class PublicWriter:
                 placed.update(await self._create(deployment_id, chunk))
         await self._states(runs, placed)
         events = [event for run in runs for event in _events(run, UUID(placed[run.run_id]))]
-        for chunk in _chunks(events, _LINES):
-            await self._api.post("/events", chunk)
+        for some in _chunks(events, _LINES):
+            await self._api.post("/events", some)
         lines = [line for run in runs for line in _lines(run, placed[run.run_id])]
-        for chunk in _chunks(lines, _LINES):
-            await self._api.post("/logs/", chunk)
+        for some in _chunks(lines, _LINES):
+            await self._api.post("/logs/", some)
         return [placed[run.run_id] for run in runs]
 
     async def _create(self, deployment_id: UUID, runs: Sequence[SentRun]) -> dict[str, str]:
