@@ -156,7 +156,7 @@ def _encoded(body: Any, method: str, path: str) -> bytes:
         return orjson.dumps(body, default=str, option=orjson.OPT_NON_STR_KEYS)
     except TypeError as error:
         message = f"What was to be sent to Prefect with {method} {path!r} is not JSON: {error}"
-        raise PrefectRefused(message, status=httpx2.codes.UNPROCESSABLE_ENTITY) from error
+        raise PrefectRefused(message, status=httpx2.codes.UNPROCESSABLE_CONTENT) from error
 
 
 def _body(answer: httpx2.Response, method: str, path: str) -> Any:

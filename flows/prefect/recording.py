@@ -20,6 +20,7 @@ from prefect.server.schemas.states import StateDetails, StateType
 from interlace.flows.prefect.wire import LOGGER_NAME, TERMINAL, Batch, SentNode, SentRun, Written
 
 PATH = "/interlace/record"
+_STEP = timedelta(microseconds=1)
 
 
 class _Place(NamedTuple):
@@ -32,14 +33,24 @@ class _Place(NamedTuple):
     work_queue_id: UUID | None
 
 
+class _Former(NamedTuple):
+    """What was written about a run before."""
+
+    flow_run_id: UUID
+    state_id: UUID | None
+    state_type: StateType | None
+    since: datetime | None
+
+
 class _Row(NamedTuple):
-    """A run, where it goes, and whether something is there already."""
+    """A run and where it goes; `since` is when its present state began, `former` what is there already."""
 
     run: SentRun
     place: _Place
     flow_run_id: UUID
     state_id: UUID
-    known: bool
+    since: datetime
+    former: _Former | None
 
 
 def mount(app: Any) -> None:
@@ -77,24 +88,39 @@ async def _placed(db: PrefectDBInterface, session: Any, runs: list[SentRun]) -> 
         raise ObjectNotFoundError(f"no deployments {sorted(missing)!r}")
     taken = await session.execute(
         table.select()
-        .with_only_columns(table.c.flow_id, table.c.idempotency_key, table.c.id)
+        .with_only_columns(
+            table.c.flow_id,
+            table.c.idempotency_key,
+            table.c.id,
+            table.c.state_id,
+            table.c.state_type,
+            table.c.state_timestamp,
+        )
         .where(table.c.idempotency_key.in_([run.run_id for run in runs]))
     )
-    present = {(flow_id, key): flow_run_id for flow_id, key, flow_run_id in taken}
-    rows = []
-    for run in runs:
-        place = places[run.deployment_id]
-        known = present.get((place.flow_id, run.run_id))
-        rows.append(_Row(run, place, known or run.id, uuid4(), known is not None))
-    return rows
+    present = {(flow_id, key): _Former(*former) for flow_id, key, *former in taken}
+    return [_row(run, places[run.deployment_id], present) for run in runs]
+
+
+def _row(run: SentRun, place: _Place, present: dict[tuple[UUID, str], _Former]) -> _Row:
+    since = run.started_at
+    if run.state_type != "RUNNING":
+        # Never the start's own time, which is that of the first state.
+        since = max(run.finished_at or run.started_at, run.started_at + _STEP)
+    former = present.get((place.flow_id, run.run_id))
+    if former is None:
+        return _Row(run, place, run.id, uuid4(), since, None)
+    if former.since is not None and former.state_id is not None and former.state_type == run.state_type:
+        return _Row(run, place, former.flow_run_id, former.state_id, former.since, former)
+    after = max(since, former.since + _STEP) if former.since is not None else since
+    return _Row(run, place, former.flow_run_id, uuid4(), after, former)
 
 
 async def _write_runs(db: PrefectDBInterface, session: Any, rows: list[_Row]) -> None:
-    new = [row for row in rows if not row.known]
-    created = [{**_times(row.run), **_identity(row)} for row in new]
-    states = [
-        _state(row, row.state_id, row.run.state_type, row.run.state_name, _since(row.run)) for row in rows
-    ]
+    new = [row for row in rows if row.former is None]
+    created = [{**_times(row), **_identity(row)} for row in new]
+    moved = [row for row in rows if row.former is None or row.former.state_id != row.state_id]
+    states = [_state(row, row.state_id, row.run.state_type, row.run.state_name, row.since) for row in moved]
     begun = [
         _state(row, uuid4(), "RUNNING", "Running", row.run.started_at)
         for row in new
@@ -103,7 +129,7 @@ async def _write_runs(db: PrefectDBInterface, session: Any, rows: list[_Row]) ->
     # The columns of a run and of its state name each other, so the run names its state when both are there.
     now = datetime.now(UTC)
     current = [
-        {**_times(row.run), "id": row.flow_run_id, "state_id": row.state_id, "updated": now} for row in rows
+        {**_times(row), "id": row.flow_run_id, "state_id": row.state_id, "updated": now} for row in rows
     ]
 
     def write(sync: Any) -> None:
@@ -115,7 +141,7 @@ async def _write_runs(db: PrefectDBInterface, session: Any, rows: list[_Row]) ->
 
 
 async def _write_nodes(db: PrefectDBInterface, session: Any, rows: list[_Row]) -> None:
-    again = [row.flow_run_id for row in rows if row.known and row.run.nodes]
+    again = [row.flow_run_id for row in rows if row.former is not None and row.run.nodes]
     if again:
         table: Any = db.TaskRun.__table__
         await session.execute(table.delete().where(table.c.flow_run_id.in_(again)))
@@ -135,7 +161,7 @@ async def _write_nodes(db: PrefectDBInterface, session: Any, rows: list[_Row]) -
 
 
 async def _write_logs(db: PrefectDBInterface, session: Any, rows: list[_Row]) -> None:
-    again = [row.flow_run_id for row in rows if row.known and row.run.logs]
+    again = [row.flow_run_id for row in rows if row.former is not None and row.run.logs]
     if again:
         table: Any = db.Log.__table__
         await session.execute(
@@ -159,19 +185,16 @@ async def _write_logs(db: PrefectDBInterface, session: Any, rows: list[_Row]) ->
 
 async def _announce(rows: list[_Row]) -> None:
     """Tell Prefect's automations and feeds about runs that ended."""
-    ended = [row for row in rows if row.run.state_type in TERMINAL]
+    ended = [
+        row
+        for row in rows
+        if row.run.state_type in TERMINAL and (row.former is None or row.former.state_id != row.state_id)
+    ]
     if not ended:
         return
     async with PrefectServerEventsClient() as events:
         for row in ended:
             await events.emit(_event(row))
-
-
-def _since(run: SentRun) -> datetime:
-    """Give the time a run's present state began; never the start's own, which is its first state's."""
-    if run.state_type == "RUNNING":
-        return run.started_at
-    return max(run.finished_at or run.started_at, run.started_at + timedelta(microseconds=1))
 
 
 def _identity(row: _Row) -> dict[str, Any]:
@@ -196,9 +219,9 @@ def _identity(row: _Row) -> dict[str, Any]:
     }
 
 
-def _times(run: SentRun) -> dict[str, Any]:
+def _times(row: _Row) -> dict[str, Any]:
+    run, since = row.run, row.since
     ended = run.state_type in TERMINAL
-    since = _since(run)
     return {
         "state_type": StateType(run.state_type),
         "state_name": run.state_name,
@@ -269,7 +292,7 @@ def _event(row: _Row) -> Event:
     ]
     return Event(
         id=row.state_id,
-        occurred=_since(run),
+        occurred=row.since,
         event=f"prefect.flow-run.{run.state_name}",
         resource={
             "prefect.resource.id": f"prefect.flow-run.{row.flow_run_id}",
@@ -277,7 +300,7 @@ def _event(row: _Row) -> Event:
             "prefect.run-count": "1",
             "prefect.state-message": (run.message or "")[:1000],
             "prefect.state-name": run.state_name,
-            "prefect.state-timestamp": _since(run).isoformat(),
+            "prefect.state-timestamp": row.since.isoformat(),
             "prefect.state-type": run.state_type,
         },
         related=[

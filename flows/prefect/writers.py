@@ -87,7 +87,7 @@ class PublicWriter:
             if result["status"] != "CREATED":
                 raise PrefectRefused(
                     f"Prefect refused to record run {run.run_id!r}: {result.get('error')}",
-                    status=httpx2.codes.UNPROCESSABLE_ENTITY,
+                    status=httpx2.codes.UNPROCESSABLE_CONTENT,
                 )
         return {run.run_id: result["flow_run_id"] for run, result in zip(runs, results, strict=True)}
 
