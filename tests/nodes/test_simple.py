@@ -53,7 +53,9 @@ async def test_what_looks_like_a_template_is_data() -> None:
 
 
 async def test_constants_written_as_expressions() -> None:
-    result = await run_end({"outputs": {"a": "{{ 5 }}", "b": {"x": "{{ 'y' }}"}, "c": ["{{ [1] }}", "{{ none }}"]}})
+    result = await run_end(
+        {"outputs": {"a": "{{ 5 }}", "b": {"x": "{{ 'y' }}"}, "c": ["{{ [1] }}", "{{ none }}"]}}
+    )
     assert result.outputs == {"a": 5, "b": {"x": "y"}, "c": [[1], None]}
 
 
