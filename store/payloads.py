@@ -14,7 +14,9 @@ import re
 import secrets
 import time
 from collections.abc import Callable, Iterable, Iterator
+from contextlib import suppress
 from dataclasses import dataclass
+from itertools import chain
 from pathlib import Path
 from typing import Any, Protocol
 
@@ -114,6 +116,8 @@ class FilePayloads:
             raise NotFoundError(
                 f"no payload {ref!r}: it was deleted, or this home is not the one that wrote it"
             ) from None
+        except OSError as error:
+            raise StoreError(f"payload {ref!r} cannot be read: {error}") from error
         if hashlib.sha256(content).hexdigest() != path.name:
             raise StoreError(
                 f"payload {ref!r} is damaged: {path} does not hold what it was written with; restore a backup"
@@ -132,7 +136,7 @@ class FilePayloads:
     def refs(self, older_than: float) -> Iterator[str]:
         """All payloads that were written more than so many seconds ago; left-over temporary files are removed."""
         limit = time.time() - older_than
-        for path in self.root.glob("*/*/*"):
+        for path in chain(self.root.glob(".*"), self.root.glob("*/*/*")):
             try:
                 old = path.stat().st_mtime <= limit
             except FileNotFoundError:
@@ -147,9 +151,7 @@ class FilePayloads:
 
     def _write(self, pieces: Iterable[bytes], digest: str | None = None) -> tuple[str, int]:
         """Write pieces to their place; without a digest it is computed on the way."""
-        folder = self.root if digest is None else self._path(digest).parent
-        folder.mkdir(parents=True, exist_ok=True)
-        temporary = folder / f".{os.getpid()}-{secrets.token_hex(8)}"
+        temporary = self.root / f".{os.getpid()}-{secrets.token_hex(8)}"
         size, hashed = 0, hashlib.sha256()
         try:
             with temporary.open("xb", buffering=0) as file:
@@ -162,9 +164,14 @@ class FilePayloads:
             target = self._path(digest)
             target.parent.mkdir(parents=True, exist_ok=True)
             temporary.replace(target)
-        except BaseException:
-            temporary.unlink(missing_ok=True)
-            raise
+        except BaseException as error:
+            with suppress(OSError):
+                temporary.unlink(missing_ok=True)
+            if not isinstance(error, OSError):
+                raise
+            raise StoreError(
+                f"a payload could not be written to {str(self.root)!r}: {error}; make room there and resume the run"
+            ) from error
         return digest, size
 
     def _secure(self, digest: str, pieces: Callable[[], Iterable[bytes]]) -> None:

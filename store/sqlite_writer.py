@@ -22,6 +22,8 @@ from interlace.store.writer import Batch, Queue, fence, pending
 Durability = Literal["normal", "full"]
 
 BUSY_MILLISECONDS = 60_000
+_INLINE_EVENTS = 2000
+"""A commit of more events, some 5 ms, is not made on the loop."""
 _CHECKPOINT_SECONDS = 2.0
 _CHECKPOINT_BYTES = 8 * 1024 * 1024
 _BEHIND = 8
@@ -88,7 +90,7 @@ class SQLiteWriter:
             checkpoint.add_done_callback(lambda _: self._flush())
             return
         group = self._queue.take()
-        if self._full or any(batch.slow for batch in group):
+        if self._full or any(b.slow for b in group) or sum(len(b.events) for b in group) > _INLINE_EVENTS:
             self._offload(group)
             return
         try:
