@@ -86,12 +86,7 @@ class FilePayloads:
 
     def put_bytes(self, content: bytes) -> Stored:
         """Keep bytes."""
-        digest = hashlib.sha256(content).hexdigest()
-        if not self._path(digest).exists():
-            self._write((content,), digest)
-        return Stored(
-            ref=f"sha256-{digest}", size=len(content), secure=lambda: self._secure(digest, lambda: (content,))
-        )
+        return self._keep(lambda: (content,))
 
     def put_json(self, value: Any) -> Stored:
         """Keep a JSON value.
@@ -99,12 +94,7 @@ class FilePayloads:
         Raises:
             NotJsonError: it is not JSON.
         """
-        if type(value) is not str:
-            return self.put_bytes(encode(value))
-        digest, size = self._write(escape(value))
-        return Stored(
-            ref=f"sha256-{digest}", size=size, secure=lambda: self._secure(digest, lambda: escape(value))
-        )
+        return self._keep(lambda: escape(value)) if type(value) is str else self.put_bytes(encode(value))
 
     async def get(self, ref: str) -> bytes:
         """The bytes of a payload."""
@@ -149,35 +139,37 @@ class FilePayloads:
     def _path(self, digest: str) -> Path:
         return self.root / digest[:2] / digest[2:4] / digest
 
-    def _write(self, pieces: Iterable[bytes], digest: str | None = None) -> tuple[str, int]:
-        """Write pieces to their place; without a digest it is computed on the way."""
+    def _keep(self, pieces: Callable[[], Iterable[bytes]]) -> Stored:
+        # Hashing comes first, writing only when it is new: what passes through many nodes is written once.
+        hashed, size = hashlib.sha256(), 0
+        for piece in pieces():
+            hashed.update(piece)
+            size += len(piece)
+        digest = hashed.hexdigest()
+        if not self._path(digest).exists():
+            self._write(digest, pieces())
+        return Stored(ref=f"sha256-{digest}", size=size, secure=lambda: self._secure(digest, pieces))
+
+    def _write(self, digest: str, pieces: Iterable[bytes]) -> None:
+        target = self._path(digest)
         temporary = self.root / f".{os.getpid()}-{secrets.token_hex(8)}"
-        size, hashed = 0, hashlib.sha256()
         try:
-            with temporary.open("xb", buffering=0) as file:
-                for piece in pieces:
-                    if digest is None:
-                        hashed.update(piece)
-                    size += len(piece)
-                    file.write(piece)
-            digest = digest or hashed.hexdigest()
-            target = self._path(digest)
             target.parent.mkdir(parents=True, exist_ok=True)
+            with temporary.open("xb") as file:
+                for piece in pieces:
+                    file.write(piece)
             temporary.replace(target)
-        except BaseException as error:
+        except OSError as error:
             with suppress(OSError):
                 temporary.unlink(missing_ok=True)
-            if not isinstance(error, OSError):
-                raise
             raise StoreError(
                 f"a payload could not be written to {str(self.root)!r}: {error}; make room there and resume the run"
             ) from error
-        return digest, size
 
     def _secure(self, digest: str, pieces: Callable[[], Iterable[bytes]]) -> None:
         path = self._path(digest)
         if not path.exists():
-            self._write(pieces(), digest)
+            self._write(digest, pieces())
         if self._fsync:
             for target in (path, path.parent):
                 descriptor = os.open(target, os.O_RDONLY)
