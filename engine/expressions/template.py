@@ -11,7 +11,7 @@ from collections.abc import Callable
 from dataclasses import dataclass, field
 from typing import Final
 
-from interlace.engine.expressions.blocks import Blocks, Frame, check_name
+from interlace.engine.expressions.blocks import Blocks, Frame
 from interlace.engine.expressions.parser import Parser
 from interlace.engine.expressions.references import Reference, references, shown
 from interlace.engine.expressions.statements import Emitter
@@ -120,9 +120,10 @@ class _Translator:
         """Parse an expression here and give what stands for it."""
         return self._emit(self._node(conditional=conditional), form)
 
-    def _node(self, *, conditional: bool = True) -> Node:
+    def _node(self, *, conditional: bool = True, tested: bool = False) -> Node:
         node = self.parser.expression() if conditional else self.parser.without_condition()
-        self.references.extend(references(node, self.blocks.facts()))
+        self.blocks.check_calls(node)
+        self.references.extend(references(node, self.blocks.facts(), tested=tested))
         return node
 
     def _emit(self, node: Node, form: str = "value") -> str:
@@ -142,8 +143,6 @@ class _Translator:
         handler = _HANDLERS.get(word)
         if handler is None:
             raise SyntaxProblem(_unknown_tag(word), self.source, self.start)
-        if self.parser.kind != word and self.parser.texts[self.parser.at] != word:
-            self.parser.unexpected()
         self.parser.advance()
         inner = handler(self)
         self._end()
@@ -163,15 +162,15 @@ class _Translator:
     def _close_block(self, *kinds: str) -> Frame:
         return self.blocks.close(kinds, self.parser.texts[self.parser.at - 1], self.start)
 
-    def _bind(self, name: str, *, loose: bool) -> str:
-        self.blocks.bind(name, self.start, loose=loose)
+    def _bind(self, name: str, *, loose: bool, macro: bool = False) -> str:
+        self.blocks.bind(name, self.start, loose=loose, macro=macro)
         self.parser.local = self.blocks.names()
         return name
 
     # The tags, each giving what stands inside the translated tag.
 
     def if_(self) -> str:
-        node = self._node()
+        node = self._node(tested=True)
         frame = self._open_block("if", scoped=False)
         frame.facts = shown(node, holds=True)
         frame.otherwise = shown(node, holds=False)
@@ -184,7 +183,7 @@ class _Translator:
             raise SyntaxProblem(f"an if has at most {_MAX_BRANCHES} branches", self.source, self.start)
         node_frame.facts = frame.otherwise
         self.blocks.frames.append(node_frame)
-        node = self._node()
+        node = self._node(tested=True)
         node_frame.facts = frame.otherwise | shown(node, holds=True)
         node_frame.otherwise = frame.otherwise | shown(node, holds=False)
         return f"elif {self._emit(node)}"
@@ -212,7 +211,7 @@ class _Translator:
         text = f"for {', '.join(targets)} in {items}"
         if self.parser.kind == "if":
             self.parser.advance()
-            node = self._node()
+            node = self._node(tested=True)
             frame.facts = shown(node, holds=True)
             text += f" if {self._emit(node)}"
         if self.parser.texts[self.parser.at] == "recursive":
@@ -231,7 +230,7 @@ class _Translator:
         if bracket:
             self.parser.expect(")")
         for name in names:
-            check_name(name, self.source, self.start)
+            self.blocks.check_name(name, self.start)
         return names
 
     def endfor(self) -> str:
@@ -286,7 +285,7 @@ class _Translator:
         return "endwith"
 
     def macro(self) -> str:
-        name = self._bind(self.parser.name(), loose=False)
+        name = self._bind(self.parser.name(), loose=False, macro=True)
         parameters = self._parameters()
         frame = self._open_block("macro")
         for parameter, _ in parameters:

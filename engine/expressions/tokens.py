@@ -25,6 +25,8 @@ _PLAIN_ESCAPES: Final = {
     "\\": "\\", "'": "'", '"': '"', "/": "/", "\n": "",
 }  # fmt: skip
 _KEYWORDS: Final = {word: word for word in ("and", "or", "not", "in", "is", "if", "else")}
+# Words that cannot start a reference: a node with such an id could not be read.
+WORDS: Final = frozenset({*_KEYWORDS, "true", "false", "none", "True", "False", "None"})
 END: Final = "end"
 
 
@@ -74,7 +76,7 @@ def tokenize(source: str, start: int = 0, *, closer: str = "") -> Tokens:
                 depth -= 1
             kinds.append(text)
         elif group == "bad":
-            raise SyntaxProblem(_stray(text, source, begin), source, begin)
+            raise SyntaxProblem(_stray(text), source, begin)
         else:
             kinds.append(group)  # type: ignore[arg-type]
         texts.append(text)
@@ -106,15 +108,13 @@ def _closes(source: str, begin: int, closer: str) -> int:
     return 0
 
 
-def _stray(text: str, source: str, begin: int) -> str:
+def _stray(text: str) -> str:
     if text in "'\"":
         return "a text is not closed by its quote"
     if text == "!":
         return "'!' is not an operator; write 'not'"
     if text == "&":
         return "'&' is not an operator; write 'and'"
-    if source.startswith("||", begin):
-        return "'||' is not an operator; write 'or'"
     if text == "$":
         return "names are written without '$'"
     return f"{text!r} is not part of the language"
