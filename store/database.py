@@ -15,8 +15,9 @@ from sqlalchemy.pool import ConnectionPoolEntry
 
 from interlace.engine.errors import StoreError
 from interlace.store.migration import upgrade
-from interlace.store.sqlite_writer import BUSY_MILLISECONDS, Durability, SQLiteWriter
+from interlace.store.sqlite_writer import Durability, SQLiteWriter
 from interlace.store.statements import Compiler, Operation
+from interlace.store.write_ahead import BUSY_MILLISECONDS
 from interlace.store.writer import Batch, Lane, Writer
 
 
