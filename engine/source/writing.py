@@ -16,6 +16,8 @@ from interlace.engine.source.shorthand import short
 _DURATIONS = frozenset({"timeout", "delay", "max_delay", "for"})
 _UNITS = (("d", 86400), ("h", 3600), ("m", 60), ("s", 1))
 _STR = "tag:yaml.org,2002:str"
+_BREAKS = frozenset("\r\x85\u2028\u2029\ufeff")
+"""What YAML 1.1 takes for a line break or skips: written as escapes, or reading would fold them."""
 _WIDTH = 1_000_000
 _CORE = re.compile(
     r"[-+]?[0-9]+|0o[0-7]+|0x[0-9a-fA-F]+|[-+]?(?:\.[0-9]+|[0-9]+(?:\.[0-9]*)?)(?:[eE][-+]?[0-9]+)?"
@@ -34,7 +36,9 @@ class _Dumper(yaml.SafeDumper):
 
 def _text(dumper: yaml.SafeDumper, value: str) -> yaml.ScalarNode:
     style = None
-    if "\n" in value and value.strip() and not value[0].isspace() and "\r" not in value:
+    if not _BREAKS.isdisjoint(value):
+        style = '"'
+    elif "\n" in value and value.strip() and not value[0].isspace():
         style = "|"
     elif _CORE.fullmatch(value):
         style = "'"

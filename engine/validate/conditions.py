@@ -20,6 +20,7 @@ _LITERALS_AFTER = 256
 _WORK = 3_000_000
 _SPLITS = 400
 _SHOWN = 3
+_ALONE = ("else", "error")
 
 
 class Conditions:
@@ -31,7 +32,8 @@ class Conditions:
         self._names: list[str] = []
         self._literals: list[range] = []
         self._exclusive: list[bool] = []
-        self._error: set[int] = set()
+        self._alone: set[int] = set()
+        """Literals of handles that exclude all others of their node, even where several may be taken."""
         self._opaque: set[int] = set()
         self._work = _WORK
         self._unions: dict[frozenset[Condition], Condition] = {}
@@ -45,8 +47,7 @@ class Conditions:
         self._branch.extend([len(self._literals) - 1] * len(handles))
         self._names.extend(f"{node}.{handle}" for handle in handles)
         literals = {handle: first + position for position, handle in enumerate(handles)}
-        if "error" in literals:
-            self._error.add(literals["error"])
+        self._alone.update(literals[handle] for handle in _ALONE if handle in literals)
         return literals
 
     def through(self, condition: Condition, literal: int) -> Condition:
@@ -130,7 +131,7 @@ class Conditions:
             branch = self._branch[literal]
             before = taken.setdefault(branch, literal)
             if before != literal and (
-                self._exclusive[branch] or before in self._error or literal in self._error
+                self._exclusive[branch] or before in self._alone or literal in self._alone
             ):
                 return False
         return True
@@ -215,7 +216,7 @@ class Conditions:
         branch = self._branch[literal]
         siblings = self._literals[branch]
         chosen = [other for other in siblings if other in true]
-        if chosen and (self._exclusive[branch] or literal in self._error or self._error.intersection(chosen)):
+        if chosen and (self._exclusive[branch] or literal in self._alone or self._alone.intersection(chosen)):
             return False
         if (
             not chosen

@@ -119,15 +119,16 @@ ENDS = """name: ends
 inputs: {type: object, properties: {n: {type: number}}, required: [n]}
 nodes:
   - {id: start, type: START}
-  - {id: p, type: CONDITION, config: {%scases: [{id: big, when: inputs.n > 5}]}}
+  - {id: p, type: CONDITION, config: {%scases: [{id: big, when: inputs.n > 5}, {id: huge, when: inputs.n > 9}]}}
   - {id: one, type: END, config: {outputs: {x: 1, y: 1}}}
   - {id: two, type: END, config: {outputs: {x: 2}}}
-edges: [start -> p, p.big -> one, p.else -> two]
+  - {id: three, type: END}
+edges: [start -> p, p.big -> one, p.huge -> two, p.else -> three]
 """
 
 
 def test_output_conflict(found: Found) -> None:
-    text = (ENDS % "").replace("p.else -> two", "p.else -> one, start -> two")
+    text = (ENDS % "").replace("p.huge -> two", "p.huge -> one, start -> two")
     assert found(text) == [("output_conflict", "two", "config.outputs.x", 7)]
 
 

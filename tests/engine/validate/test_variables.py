@@ -62,16 +62,12 @@ def test_an_ordered_assignment_is_fine(found: Found) -> None:
 
 
 def test_exclusive_arms_are_fine(found: Found) -> None:
-    nodes = (
-        "  - {id: p, type: CONDITION, config: {cases: [{id: big, when: inputs.n > 5}]}}\n"
-        + assign("a")
-        + assign("b")
-    )
-    edges = "start -> p, p.big -> a, p.else -> b, a -> end, b -> end"
+    cases = "[{id: big, when: inputs.n > 5}, {id: huge, when: inputs.n > 9}]"
+    nodes = f"  - {{id: p, type: CONDITION, config: {{cases: {cases}}}}}\n" + assign("a") + assign("b")
+    edges = "start -> p, p.big -> a, p.huge -> b, p.else -> end, a -> end, b -> end"
     assert found(document(nodes, edges)) == []
-    assert [c for c, *_ in found(document(nodes.replace("cases:", "mode: every, cases:"), edges))] == [
-        "variable_race"
-    ]
+    every = nodes.replace("cases:", "mode: every, cases:")
+    assert [code for code, *_ in found(document(every, edges))] == ["variable_race"]
 
 
 def test_variable_race_of_a_whole_read(found: Found) -> None:
