@@ -21,7 +21,7 @@ from interlace.resources.http.body_setting import BodySetting, NoBody
 from interlace.resources.http.outcome import check_status, statuses
 from interlace.resources.http.pagination import Page, collect
 from interlace.resources.http.paging_setting import AnyPaging, PagingSetting
-from interlace.resources.http.reading import ResponseAs, read_body
+from interlace.resources.http.reading import ResponseAs, Save, read_body
 from interlace.resources.http.url import parse_url
 
 Method = Literal["GET", "HEAD", "OPTIONS", "POST", "PUT", "PATCH", "DELETE"]
@@ -305,6 +305,8 @@ async def _pages(
     assert found.last is not None
     if found.has_more:
         ctx.log(f"stopped after {found.pages} pages with {len(found.items)} items; there are more")
+    if not found.items and paging.items is not None:
+        ctx.log(f"'items' {paging.items!r} found nothing on any page")
     output = _output(found.last, found.items)
     output.elapsed_ms = round(found.elapsed_ms, 3)
     output.pages, output.has_more = found.pages, found.has_more
@@ -312,10 +314,11 @@ async def _pages(
 
 
 async def _body(config: HttpConfig, response: HttpResponse, ctx: RunContext) -> Any:
+    def save() -> Save:
+        return ctx.service(Files).save
+
     check_status(response, config.method, config.ok_statuses)
-    return await read_body(
-        response, config.response_as, lambda: ctx.service(Files).save, method=config.method
-    )
+    return await read_body(response, config.response_as, save, method=config.method)
 
 
 def _output(response: HttpResponse, body: Any) -> HttpOutput:

@@ -4,13 +4,14 @@ from __future__ import annotations
 
 from collections.abc import AsyncIterator
 
-import httpcore2
-
 from interlace.engine.errors import NodeError
+from interlace.resources.http.connection import Connection, Raw
 from interlace.resources.http.decoding import decoder
+from interlace.resources.http.dialer import Route
 from interlace.resources.http.header import Pairs
-from interlace.resources.http.pool import Connection, Pool, Route
+from interlace.resources.http.pool import Pool
 from interlace.resources.http.url import Target
+from interlace.resources.http.wire import WireError
 
 _DRAINED = 64 * 1024
 
@@ -20,7 +21,8 @@ class Answer:
 
     def __init__(
         self,
-        response: httpcore2.Response,
+        status: int,
+        headers: Raw,
         *,
         target: Target,
         pool: Pool,
@@ -28,10 +30,9 @@ class Answer:
         connection: Connection,
         limit: int,
     ) -> None:
-        self.status = response.status
-        self.raw_headers: Pairs = [(_text(name), _text(value)) for name, value in response.headers]
+        self.status = status
+        self.raw_headers: Pairs = [(_text(name), _text(value)) for name, value in headers]
         self.target = target
-        self._response = response
         self._pool = pool
         self._route = route
         self._connection = connection
@@ -47,12 +48,12 @@ class Answer:
 
         Raises:
             NodeError: `too_large` beyond the limit, counted after decoding; `bad_response` for a damaged encoding.
-            httpcore2.TimeoutException, httpcore2.NetworkError, httpcore2.RemoteProtocolError: it broke off.
+            WireError: it broke off.
         """
         self._check_announced()
         undo = decoder(self.header("content-encoding") or "") if decode else None
         size = 0
-        async for data in self._response.aiter_stream():
+        while data := await self._connection.piece():
             for piece in undo.feed(data) if undo is not None else (data,):
                 size += len(piece)
                 if size > self._limit:
@@ -70,24 +71,21 @@ class Answer:
         """Read a short rest so that the connection can serve again, and close."""
         seen = 0
         try:
-            async for data in self._response.aiter_stream():
+            while data := await self._connection.piece():
                 seen += len(data)
                 if seen > _DRAINED:
                     break
-        except (httpcore2.NetworkError, httpcore2.ProtocolError, httpcore2.TimeoutException):
+        except WireError:
             pass  # the connection is then not kept; nobody wanted this body
         finally:
-            await self.close()
+            self.close()
 
-    async def close(self) -> None:
+    def close(self) -> None:
         """Give the connection back, or close it where the body was not read to its end."""
         if self._closed:
             return
         self._closed = True
-        try:
-            await self._response.aclose()
-        finally:
-            await self._pool.release(self._route, self._connection)
+        self._pool.release(self._route, self._connection)
 
     def _check_announced(self) -> None:
         announced = self.header("content-length") or ""

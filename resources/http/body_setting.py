@@ -84,12 +84,13 @@ class MultipartBody(Model):
 
     async def build(self, load: Load) -> Encoded:
         """The bytes of the evaluated fields, files loaded."""
-        parts: list[Part] = []
-        for name, value in self.fields.items():
-            for item in value if isinstance(value, (list, tuple)) else (value,):
-                if item is not None:
-                    parts.append(await _part(name, item, load))
-        return multipart_body(parts)
+        pairs = [
+            (name, item)
+            for name, value in self.fields.items()
+            for item in (value if isinstance(value, (list, tuple)) else (value,))
+            if item is not None
+        ]
+        return multipart_body([await _part(name, item, load) for name, item in pairs])
 
 
 class RawBody(Model):

@@ -4,12 +4,12 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-import httpcore2
-
 from interlace.engine.errors import NodeError
 from interlace.resources.http.answer import Answer
 from interlace.resources.http.auth import Outgoing
+from interlace.resources.http.connection import Connection, Raw
 from interlace.resources.http.decoding import ACCEPTED
+from interlace.resources.http.dialer import Route, forwarded_target, proxy_headers
 from interlace.resources.http.header import (
     Pairs,
     checked_headers,
@@ -18,8 +18,9 @@ from interlace.resources.http.header import (
     without,
 )
 from interlace.resources.http.message import HttpRequest
-from interlace.resources.http.pool import Connection, Pool, Route, forwarded_target, proxy_headers
+from interlace.resources.http.pool import Pool
 from interlace.resources.http.url import Target, join_url, parse_url
+from interlace.resources.http.wire import BrokenError
 
 if TYPE_CHECKING:
     from interlace.resources.http.client import HttpClient
@@ -32,7 +33,6 @@ _SEE_OTHER = 303
 _UNAUTHORIZED = 401
 _WITH_BODY = frozenset({"POST", "PUT", "PATCH"})
 _BODY_HEADERS = ("content-type", "content-encoding", "content-language", "content-length")
-_BROKEN = (httpcore2.RemoteProtocolError, httpcore2.ReadError, httpcore2.WriteError)
 
 
 class Call:
@@ -53,20 +53,13 @@ class Call:
         self._headers = checked_headers(request.headers)
         self._body = request.body
         self._auth = request.auth
-        timeouts = {
-            "connect": None,
-            "read": request.idle_timeout,
-            "write": request.idle_timeout,
-            "pool": None,
-        }
-        self._extensions = {"timeout": timeouts} if request.idle_timeout is not None else None
 
     async def open(self) -> Answer:
         """Send, and follow redirects where the request says so; the answer must be closed.
 
         Raises:
             NodeError: `bad_url`, `bad_header`, `blocked_address`, `too_many_redirects`, `insecure_redirect`, …
-            httpcore2 errors: the connection failed.
+            WireError: the connection failed.
         """
         hops, renewed = 0, False
         while True:
@@ -137,9 +130,10 @@ class Call:
             outgoing.target.scheme, outgoing.target.authority, self._request.verify, self._request.proxy
         )
         replayable = self._body is None or body is not None
-        connection, response = await self._attempt(route, outgoing, fresh=False, retry=replayable)
+        connection, (status, headers) = await self._attempt(route, outgoing, fresh=False, retry=replayable)
         return Answer(
-            response,
+            status,
+            headers,
             target=self.target,
             pool=self._pool,
             route=route,
@@ -149,36 +143,26 @@ class Call:
 
     async def _attempt(
         self, route: Route, outgoing: Outgoing, *, fresh: bool, retry: bool
-    ) -> tuple[Connection, httpcore2.Response]:
+    ) -> tuple[Connection, tuple[int, Raw]]:
         """Send on a kept connection; when that turns out to be dead and a repetition is safe, once on a new one."""
         connection = await self._pool.acquire(route, fresh=fresh)
-        stale = False
         try:
-            core = self._core_request(route, connection, outgoing)
+            connection.idle_timeout = self._request.idle_timeout
+            target, headers = outgoing.target.target.encode("ascii"), self._all_headers(outgoing)
+            if route.forwards and route.proxy is not None:
+                target = forwarded_target(route, connection, outgoing.target.target)
+                headers += proxy_headers(route.proxy)
             self.sent = True
-            return connection, await connection.http.handle_async_request(core)
+            return connection, await connection.exchange(outgoing.method, target, headers, self._body)
         except BaseException as error:
-            await connection.http.aclose()
-            await self._pool.release(route, connection)
-            stale = isinstance(error, _BROKEN) and connection.used and retry and self._request.is_repeatable
+            connection.close()
+            self._pool.release(route, connection)
+            stale = (
+                isinstance(error, BrokenError) and connection.used and retry and self._request.is_repeatable
+            )
             if not stale:
                 raise
         return await self._attempt(route, outgoing, fresh=True, retry=False)
-
-    def _core_request(self, route: Route, connection: Connection, outgoing: Outgoing) -> httpcore2.Request:
-        origin = connection.origin
-        target = outgoing.target.target.encode("ascii")
-        headers = self._all_headers(outgoing)
-        if route.forwards and route.proxy is not None:
-            target = forwarded_target(route, connection, outgoing.target.target)
-            headers += proxy_headers(route.proxy)
-        return httpcore2.Request(
-            outgoing.method,
-            httpcore2.URL(scheme=origin.scheme, host=origin.host, port=origin.port, target=target),
-            headers=[(name.encode("latin-1"), value.encode("latin-1")) for name, value in headers],
-            content=self._body,
-            extensions=self._extensions,
-        )
 
     def _all_headers(self, outgoing: Outgoing) -> Pairs:
         given = outgoing.headers

@@ -12,12 +12,12 @@ import interlace
 from interlace.resources.http.allow import AllowList
 from interlace.resources.http.answer import Answer
 from interlace.resources.http.call import Call
+from interlace.resources.http.dialer import Dialer
 from interlace.resources.http.fault import plain_errors, timed_out
 from interlace.resources.http.guard import Guard, Resolver, system_resolver
 from interlace.resources.http.message import HttpRequest, HttpResponse
 from interlace.resources.http.oauth import TokenCache
 from interlace.resources.http.pool import Pool
-from interlace.resources.http.stream import GuardedBackend
 
 MAX_BODY = 50 * 1024 * 1024
 USER_AGENT = f"Interlace/{interlace.__version__}"
@@ -47,7 +47,7 @@ class HttpClient:
         self.tokens = TokenCache()
         self.max_body = max_body
         self._user_agent = user_agent
-        self._pool = Pool(GuardedBackend(self.guard))
+        self._pool = Pool(Dialer(self.guard))
 
     async def send(self, request: HttpRequest) -> HttpResponse:
         """Send a request and read the whole answer, whatever its status.
@@ -91,14 +91,14 @@ class HttpClient:
                     try:
                         yield answer
                     finally:
-                        await answer.close()
+                        answer.close()
         except TimeoutError as error:
             if not deadline.expired():
                 raise
             raise timed_out(call, f"no complete answer within {request.timeout:g} s") from error
 
     def call(self, request: HttpRequest) -> Call:
-        """A request ready to be opened, without deadline and with httpcore's errors; for other front ends of the client.
+        """A request ready to be opened, without deadline and with errors of the wire as they are; for other front ends of the client.
 
         Raises:
             NodeError: `bad_url`, `bad_header`.

@@ -7,10 +7,9 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from typing import Protocol
 
-import httpcore2
-
 from interlace.engine.errors import NodeError
 from interlace.resources.http.url import Target
+from interlace.resources.http.wire import ConnectError, MalformedError, SilenceError, WireError
 
 
 class Unanswered(NodeError):  # noqa: N818 - named by what happened
@@ -26,12 +25,12 @@ class Sent(Protocol):
 
 @contextmanager
 def plain_errors(call: Sent) -> Iterator[None]:
-    """Raise httpcore's errors as `NodeError`, those after sending as `Unanswered`."""
+    """Raise a `WireError` as `NodeError`, those after sending as `Unanswered`."""
     try:
         yield
-    except httpcore2.TimeoutException as error:
+    except SilenceError as error:
         raise timed_out(call, str(error)) from error
-    except (httpcore2.NetworkError, httpcore2.ProtocolError) as error:
+    except WireError as error:
         raise _broken(call, error) from error
 
 
@@ -42,13 +41,13 @@ def timed_out(call: Sent, what: str) -> NodeError:
 
 def _broken(call: Sent, error: Exception) -> NodeError:
     where = _place(call)
-    if isinstance(error, httpcore2.LocalProtocolError):
+    if isinstance(error, MalformedError):
         return NodeError(
             f"the request to {where} cannot be sent: {error}.", kind="bad_header", retryable=False
         )
-    if isinstance(error, httpcore2.ConnectError):
+    if isinstance(error, ConnectError):
         lasting = isinstance(error.__cause__, ssl.SSLCertVerificationError)
-        return NodeError(
+        return _error(call)(
             f"no connection to {where}: {error}.", kind="connection", retryable=False if lasting else None
         )
     return _error(call)(

@@ -69,8 +69,12 @@ class Guard:
         return answers
 
     def trusts_name(self, authority: Authority) -> bool:
-        """Whether the operator listed this host by name, so that a proxy may resolve it."""
-        return authority.address is None and self._allow.opens_host(authority.host, authority.port)
+        """Whether the operator listed this host by name, so that a proxy may resolve it.
+
+        Raises:
+            NodeError: `blocked_address`, the name alone is refused.
+        """
+        return authority.address is None and self._check_name(authority)
 
     def _check_name(self, authority: Authority) -> bool:
         """Refuse what can be refused by name; whether the operator listed the name."""

@@ -259,10 +259,10 @@ def _on_page(error: NodeError, index: int) -> NodeError:
 
 
 def _items(body: Any, path: str | None) -> list[Any]:
-    items = body if path is None else search(path, body)
+    items = body if path is None or body is None else search(path, body)
     if isinstance(items, list):
         return items
-    if items is None and path is not None and isinstance(body, (dict, list)):
+    if items is None and not isinstance(body, (str, int, float)):  # an empty list is often left out, or null
         return []
     if path is not None:
         raise _stuck(f"'items' {path!r} finds a {type(items).__name__}, not a list")

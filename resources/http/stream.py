@@ -1,18 +1,14 @@
-"""TCP and TLS streams on asyncio as a network backend for httpcore2; connects only where the guard says."""
+"""TCP and TLS streams on asyncio to addresses that were checked before."""
 
 from __future__ import annotations
 
 import asyncio
 import select
 import ssl
-from collections.abc import Iterable, Sequence
-from typing import Any
-
-import httpcore2
+from collections.abc import Sequence
 
 from interlace.resources.http.address import Address
-from interlace.resources.http.guard import Guard
-from interlace.resources.http.url import Authority
+from interlace.resources.http.wire import BrokenError, ConnectError, SendError, SilenceError
 
 CONNECT_TIMEOUT = 10.0
 _NEXT_ADDRESS_AFTER = 0.25
@@ -105,7 +101,7 @@ class _Wire(asyncio.Protocol):
             waiter.set_result(None)
 
 
-class Stream(httpcore2.AsyncNetworkStream):
+class Stream:
     """One connection."""
 
     def __init__(self, wire: _Wire) -> None:
@@ -113,39 +109,39 @@ class Stream(httpcore2.AsyncNetworkStream):
         self._wire = wire
         self._transport: asyncio.Transport = wire.transport
 
-    async def read(self, max_bytes: int, timeout: float | None = None) -> bytes:  # noqa: ASYNC109 - the interface's name
+    async def read(self, max_bytes: int, limit: float | None = None) -> bytes:
         """Bytes as they arrive, `b""` at the end."""
         wire = self._wire
         if not wire.buffer and not wire.ended:
             try:
-                async with asyncio.timeout(timeout):
+                async with asyncio.timeout(limit):
                     await wire.readable()
             except TimeoutError:
-                raise httpcore2.ReadTimeout(f"nothing arrived for {timeout:g} s") from None
+                raise SilenceError(f"nothing arrived for {limit:g} s") from None
         if wire.buffer:
             return wire.take(max_bytes)
         if wire.error is not None:
-            raise httpcore2.ReadError(str(wire.error) or type(wire.error).__name__) from wire.error
+            raise BrokenError(str(wire.error) or type(wire.error).__name__) from wire.error
         return b""
 
-    async def write(self, buffer: bytes, timeout: float | None = None) -> None:  # noqa: ASYNC109 - the interface's name
+    async def write(self, buffer: bytes, limit: float | None = None) -> None:
         """Send bytes; waits while the peer takes none."""
         if not buffer:
             return
         if self._transport.is_closing():
-            raise httpcore2.WriteError("the connection is closed")
+            raise SendError("the connection is closed")
         self._transport.write(buffer)
         if self._wire.may_write:
             return
         try:
-            async with asyncio.timeout(timeout):
+            async with asyncio.timeout(limit):
                 await self._wire.writable()
         except TimeoutError:
-            raise httpcore2.WriteTimeout(f"nothing could be sent for {timeout:g} s") from None
+            raise SilenceError(f"nothing could be sent for {limit:g} s") from None
         if self._wire.ended and not self._wire.may_write:
-            raise httpcore2.WriteError("the connection was closed while sending")
+            raise SendError("the connection was closed while sending")
 
-    async def aclose(self) -> None:
+    def close(self) -> None:
         """Close at once; a TLS goodbye would wait for the peer's."""
         self._transport.abort()
 
@@ -153,56 +149,45 @@ class Stream(httpcore2.AsyncNetworkStream):
         self,
         ssl_context: ssl.SSLContext,
         server_hostname: str | None = None,
-        timeout: float | None = None,  # noqa: ASYNC109 - the interface's name
+        limit: float | None = None,
     ) -> Stream:
         """The same connection under TLS; closes it where the handshake fails."""
         loop = asyncio.get_running_loop()
         if self._wire.buffer:  # would be lost, or taken for protected
             self._transport.abort()
-            raise httpcore2.ConnectError(
-                f"TLS handshake with {server_hostname!r} failed: it speaks something else"
-            )
+            raise ConnectError(f"TLS handshake with {server_hostname!r} failed: it speaks something else")
         try:
-            async with asyncio.timeout(timeout):
+            async with asyncio.timeout(limit):
                 transport = await loop.start_tls(
                     self._transport, self._wire, ssl_context, server_hostname=server_hostname
                 )
         except TimeoutError:
             self._transport.abort()
-            raise httpcore2.ConnectTimeout(f"no TLS handshake within {timeout:g} s") from None
+            raise SilenceError(f"no TLS handshake within {limit:g} s") from None
         except ssl.SSLCertVerificationError as error:
             self._transport.abort()
             why = error.verify_message
-            raise httpcore2.ConnectError(
-                f"certificate of {server_hostname!r}: {why}; {_CA_SETTINGS}"
-            ) from error
+            raise ConnectError(f"certificate of {server_hostname!r}: {why}; {_CA_SETTINGS}") from error
         except OSError as error:  # ssl.SSLError is one
             self._transport.abort()
-            raise httpcore2.ConnectError(f"TLS handshake with {server_hostname!r} failed: {error}") from error
+            raise ConnectError(f"TLS handshake with {server_hostname!r} failed: {error}") from error
         except BaseException:
             self._transport.abort()
             raise
         if transport is None:  # the peer left between the handshake and here
-            raise httpcore2.ConnectError(f"{server_hostname!r} closed the connection in the TLS handshake")
+            raise ConnectError(f"{server_hostname!r} closed the connection in the TLS handshake")
         self._wire.transport = transport
         return Stream(self._wire)
 
-    def get_extra_info(self, info: str) -> Any:
-        """`is_readable` is true on an idle connection that the peer closed or wrote to: it must not be reused."""
-        if info == "is_readable":
-            return (
-                bool(self._wire.ended or self._wire.buffer or self._transport.is_closing())
-                or self._has_news()
-            )
-        name = {
-            "ssl_object": "ssl_object",
-            "server_addr": "peername",
-            "client_addr": "sockname",
-            "socket": "socket",
-        }
-        return self._transport.get_extra_info(name[info]) if info in name else None
+    @property
+    def has_news(self) -> bool:
+        """Whether the peer closed the stream, or wrote to it unasked: an idle one is then of no more use."""
+        return (
+            bool(self._wire.ended or self._wire.buffer or self._transport.is_closing())
+            or self._waits_in_kernel()
+        )
 
-    def _has_news(self) -> bool:
+    def _waits_in_kernel(self) -> bool:
         """Whether the kernel holds bytes or the peer's goodbye that the event loop has not seen yet."""
         number = self._transport.get_extra_info("socket").fileno()
         if not hasattr(select, "poll"):  # Windows
@@ -212,40 +197,12 @@ class Stream(httpcore2.AsyncNetworkStream):
         return bool(poll.poll(0))
 
 
-class GuardedBackend(httpcore2.AsyncNetworkBackend):
-    """Opens connections to checked addresses only; a name is resolved once and never again by the dialling."""
-
-    def __init__(self, guard: Guard) -> None:
-        self.guard = guard
-
-    async def connect_tcp(
-        self,
-        host: str,
-        port: int,
-        timeout: float | None = None,  # noqa: ASYNC109 - the interface's name
-        local_address: str | None = None,
-        socket_options: Iterable[httpcore2.SOCKET_OPTION] | None = None,
-    ) -> Stream:
-        """Connect to a host as the guard allows.
-
-        Raises:
-            NodeError: `bad_url`, `blocked_address`, or `connection` where the name does not resolve.
-            httpcore2.ConnectError: nobody answers there.
-            httpcore2.ConnectTimeout: no answer in time.
-        """
-        del local_address, socket_options
-        authority = Authority.of(host, port)
-        return await dial(
-            await self.guard.addresses(authority), port, CONNECT_TIMEOUT if timeout is None else timeout
-        )
-
-
 async def dial(addresses: Sequence[Address], port: int, limit: float) -> Stream:
     """Connect to the first address that answers; a slow one is overtaken by the next after 250 ms.
 
     Raises:
-        httpcore2.ConnectError: none answers; the message is the first one's.
-        httpcore2.ConnectTimeout: none answered within `limit` seconds.
+        ConnectError: none answers; the message is the first one's.
+        SilenceError: none answered within `limit` seconds.
     """
     try:
         async with asyncio.timeout(limit):
@@ -253,9 +210,9 @@ async def dial(addresses: Sequence[Address], port: int, limit: float) -> Stream:
                 return await _dial_one(addresses[0], port)
             return await _race(addresses, port)
     except TimeoutError:
-        raise httpcore2.ConnectTimeout(f"no connection within {limit:g} s") from None
+        raise SilenceError(f"no connection within {limit:g} s") from None
     except OSError as error:
-        raise httpcore2.ConnectError(error.strerror or str(error)) from error
+        raise ConnectError(error.strerror or str(error)) from error
 
 
 async def _dial_one(address: Address, port: int) -> Stream:
@@ -283,7 +240,7 @@ async def _race(addresses: Sequence[Address], port: int) -> Stream:
                 elif winner is None:
                     winner = task.result()
                 else:
-                    await task.result().aclose()
+                    task.result().close()
             if winner is not None:
                 return winner
         assert failure is not None

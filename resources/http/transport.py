@@ -84,7 +84,7 @@ class _Body(httpx2.AsyncByteStream):
                 yield piece
 
     async def aclose(self) -> None:
-        await self._answer.close()
+        self._answer.close()
 
 
 @contextmanager

@@ -37,18 +37,6 @@ class Authority:
     port: int
     address: Address | None
 
-    @classmethod
-    def of(cls, host: str, port: int) -> Authority:
-        """Read a bare host (an IPv6 address without brackets).
-
-        Raises:
-            NodeError: `bad_url`.
-        """
-        try:
-            return _authority(f"[{host}]:{port}" if ":" in host else f"{host}:{port}", port)
-        except ValueError as error:
-            raise bad_url(host, str(error)) from None
-
 
 @dataclass(frozen=True, slots=True)
 class Target:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import asyncio
 import socket
 from collections.abc import Sequence
 
@@ -364,79 +363,3 @@ async def test_the_message_names_the_setting_that_opens_it_and_only_then() -> No
 @pytest.mark.parametrize("host", ["unknown.example", "empty.example"])
 async def test_names_without_address_are_connection_errors(host: str) -> None:
     assert await decide(f"http://{host}/") == "connection"
-
-
-async def test_every_connection_resolves_anew_and_only_once() -> None:
-    asked: list[str] = []
-
-    async def rebinding(host: str, port: int) -> Sequence[str]:
-        asked.append(host)
-        return ["93.184.216.34"] if len(asked) == 1 else ["127.0.0.1"]
-
-    guard = Guard(AllowList(), resolver=rebinding)
-    authority = parse_url("http://rebind.example/").authority
-    assert [str(a) for a in await guard.addresses(authority)] == ["93.184.216.34"]
-    assert asked == ["rebind.example"]
-    with pytest.raises(NodeError) as caught:
-        await guard.addresses(authority)
-    assert caught.value.kind == "blocked_address"
-
-
-async def test_connections_opened_together_share_one_question() -> None:
-    asked: list[str] = []
-    answer = asyncio.Event()
-
-    async def slow(host: str, port: int) -> Sequence[str]:
-        asked.append(host)
-        await answer.wait()
-        return ["93.184.216.34"]
-
-    guard = Guard(AllowList(), resolver=slow)
-    authority = parse_url("http://shared.example/").authority
-    waiting = [asyncio.create_task(guard.addresses(authority)) for _ in range(5)]
-    await asyncio.sleep(0)
-    waiting[0].cancel()
-    answer.set()
-    results = await asyncio.gather(*waiting, return_exceptions=True)
-    assert isinstance(results[0], asyncio.CancelledError)
-    assert len(asked) == 1
-    assert all(not isinstance(result, BaseException) for result in results[1:])
-
-
-async def test_loopback_names_never_reach_a_name_server() -> None:
-    async def refuse(host: str, port: int) -> Sequence[str]:
-        raise AssertionError(host)
-
-    guard = Guard(AllowList.parse("localhost *.localhost"), resolver=refuse)
-    for host in ("localhost", "app.localhost"):
-        found = await guard.addresses(parse_url(f"http://{host}:1/").authority)
-        assert {str(a) for a in found} == {"127.0.0.1", "::1"}
-
-
-@pytest.mark.parametrize(
-    ("entry", "hint"),
-    [
-        ("10.0.0.1/8", "'10.0.0.0/8'"),
-        ("http://api", "no network"),
-        ("api:port", "no network"),
-        ("api:70000", "no network"),
-        ("[::1", "no network"),
-        ("[::1]8080", "no network"),
-        ("10.0.0.0/33", "no network"),
-        ("*", "no network"),
-        ("*.*.x", "no network"),
-        ("127.1", "no network"),
-        ("0x7f.0.0.1", "no network"),
-        ("bad/host", "no network"),
-    ],
-)
-def test_a_wrong_entry_of_the_list_is_named(entry: str, hint: str) -> None:
-    with pytest.raises(ValueError, match="INTERLACE_HTTP_ALLOW") as caught:
-        AllowList.parse(f"10.0.0.0/8, {entry}")
-    assert repr(entry) in str(caught.value)
-    assert hint in str(caught.value)
-
-
-def test_the_empty_list_opens_nothing() -> None:
-    assert AllowList.parse("  , ") == AllowList()
-    assert AllowList.parse(["127.0.0.1", "::1"]).networks

@@ -208,13 +208,23 @@ async def test_pages_that_do_not_advance_are_an_error(run: Run, rule: Rule, body
         ),
         ({"data": {"a": 1}}, "data", "'data' finds a dict"),
         ("text", "data", "finds a NoneType"),
-        (None, None, "the body is a NoneType"),
+        ("text", None, "the body is a str"),
+        (5, None, "the body is a int"),
     ],
 )
 async def test_items_must_be_a_list(run: Run, body: Any, path: str | None, message: str) -> None:
     async with serve(lambda request: Reply.of(body)) as server:
         with pytest.raises(NodeError, match=message):
             await run(HttpRequest(url=server.url), PAGE, items_path=path)
+
+
+@pytest.mark.parametrize(
+    ("body", "path"), [(None, None), (None, "data"), ({}, "data"), ({"data": None}, "data"), ([], None)]
+)
+async def test_an_empty_list_may_be_left_out(run: Run, body: Any, path: str | None) -> None:
+    async with serve(lambda request: Reply.of(body)) as server:
+        found = await run(HttpRequest(url=server.url), PAGE, items_path=path)
+    assert (found.items, found.pages) == ([], 1)
 
 
 async def test_a_next_link_to_another_origin_gets_no_credentials(run: Run) -> None:

@@ -243,10 +243,15 @@ async def test_a_host_that_the_operator_listed_by_name_is_resolved_by_the_proxy(
     async def nothing(host: str, port: int) -> Sequence[str]:
         raise OSError("no name server here")
 
-    client = HttpClient(allow=AllowList.parse("127.0.0.1, listed.example"), resolver=nothing)
+    client = HttpClient(
+        allow=AllowList.parse("127.0.0.1, listed.example, metadata.google.internal"), resolver=nothing
+    )
     async with serve(hello) as server, proxy_server() as proxy:
         through = Proxy(f"http://127.0.0.1:{proxy.port}")
         await client.send(HttpRequest(url=f"http://listed.example:{server.port}/", proxy=through))
+        with pytest.raises(NodeError) as caught:
+            await client.send(HttpRequest(url="http://metadata.google.internal/", proxy=through))
+        assert caught.value.kind == "blocked_address"
     assert proxy.lines == [f"GET http://listed.example:{server.port}/ HTTP/1.1"]
     await client.close()
 
