@@ -8,7 +8,6 @@ from typing import Any
 from pydantic import ValidationError
 
 from interlace.engine.document import RESERVED, NodeSpec
-from interlace.engine.node import Config
 from interlace.engine.problems import nearest
 from interlace.engine.registry import NodeType, Registry
 from interlace.engine.source.wording import Fault, dotted, faults
@@ -174,12 +173,8 @@ def _check_schemas(entry: Entry, report: Report) -> None:
         schema = config.get(name)
         if isinstance(schema, dict):
             for flaw in flaws(schema):
+                entry.sound = entry.sound and flaw.code != "bad_schema"
                 report.add(
                     flaw.code, flaw.message, node=entry.id, field=f"config.{name}.{flaw.path}" if flaw.path else f"config.{name}",
                     fix=flaw.fix, occurrence=entry.occurrence,
                 )  # fmt: skip
-
-
-def config_of(entry: Entry) -> Config | None:
-    """The typed config of a node, None where it is wrong."""
-    return entry.node.config if entry.node is not None else None

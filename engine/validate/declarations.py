@@ -19,7 +19,7 @@ _PYTHON: dict[str, tuple[type, ...]] = {
 
 
 def check_declarations(graph: Graph, report: Report) -> None:
-    """Check the schema of the inputs, the defaults of variables and the fields of triggers."""
+    """Check the schema of the inputs, the defaults of variables and the fields of triggers; note a sound schema."""
     document = graph.document
     kind = document.inputs.get("type", "object")
     if kind != "object":
@@ -29,9 +29,12 @@ def check_declarations(graph: Graph, report: Report) -> None:
             field="inputs.type",
             fix="Write type: object.",
         )
-    for flaw in flaws(document.inputs):
+    found = list(flaws(document.inputs))
+    for flaw in found:
         field = f"inputs.{flaw.path}" if flaw.path else "inputs"
         report.add(flaw.code, flaw.message, field=field, fix=flaw.fix)
+    if not any(flaw.code == "bad_schema" for flaw in found):
+        graph.inputs = document.inputs
     for name, variable in document.variables.items():
         if not _fits(variable):
             report.add(

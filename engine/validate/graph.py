@@ -46,6 +46,8 @@ class Entry:
     """When the edges of a handle are taken, as far as it was asked."""
     certain: bool = True
     """Whether order and conditions are known: false around cycles, broken edges and unreachable nodes."""
+    sound: bool = True
+    """Whether the JSON Schemas in the config can be used."""
     output: Schema | None = None
     body: Scope | None = None
 
@@ -92,6 +94,8 @@ class Graph:
     """Outer scopes before inner ones."""
     by_id: dict[str, Entry] = field(default_factory=dict)
     """The first node of each id."""
+    inputs: Schema = field(default_factory=dict)
+    """The schema of the inputs; {} where it cannot be used."""
 
 
 def build(document: Document) -> Graph:

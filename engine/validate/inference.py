@@ -21,7 +21,7 @@ from interlace.engine.problems import Severity
 from interlace.engine.protocols import Workflows
 from interlace.engine.schema import Schema, compatible, described, of_value, union
 from interlace.engine.source.places import steps
-from interlace.engine.validate.graph import Entry, Graph, Scope
+from interlace.engine.validate.graph import START, Entry, Graph, Scope
 from interlace.engine.validate.names import variable_schema
 from interlace.engine.validate.references import TOLERANT, Place, References, home_of
 from interlace.engine.validate.report import Report
@@ -72,7 +72,9 @@ class Inference:
                 if field.scope == "body":
                     self._check_field(entry, field)
         if node is not None:
-            entry.output = node.output_schema(types)
+            # A schema that is wrong itself says nothing of the outputs.
+            usable = entry.sound and (entry.spec.type != START or self.graph.inputs)
+            entry.output = node.output_schema(types) if usable else {}
 
     def _enter(self, entry: Entry, body: Scope, types: NodeTypes) -> None:
         """Give the body its names, then go through its nodes."""
@@ -124,10 +126,10 @@ class Inference:
         except SyntaxProblem as error:
             code = error.kind if error.kind.startswith("unknown_") else "expression_syntax"
             where = f" (column {error.column})" if "\n" not in source else ""
-            self._add(code, place, f"{_sentence(error.problem)}{where}", inner=error.line - 1)
+            self._add(code, place, sentence(error.problem.rstrip(".") + where), inner=error.line - 1)
             return None
         except ExpressionError as error:
-            self._add("expression_syntax", place, _sentence(error.message))
+            self._add("expression_syntax", place, sentence(error.message))
             return None
         wrong = []
         many_lines = "\n" in source
@@ -146,7 +148,7 @@ class Inference:
             if any(start < last and first < end for first, last in wrong):
                 continue
             self._add(
-                _CODES.get(finding.code, "expression_type"), place, _sentence(finding.message),
+                _CODES.get(finding.code, "expression_type"), place, sentence(finding.message),
                 severity=finding.severity, inner=source.count("\n", 0, start),
             )  # fmt: skip
             if finding.severity == "error":
@@ -253,7 +255,8 @@ def _inner(place: Place, step: str) -> Place:
     return Place(place.entry, place.scope, place.field + step, place.secret, place.tolerant)
 
 
-def _sentence(text: str) -> str:
+def sentence(text: str) -> str:
+    """A finding of another part as a message of the report: a capital first, a full stop last."""
     return text[:1].upper() + text[1:] + ("" if text.endswith((".", "?", "!")) else ".")
 
 

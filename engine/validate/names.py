@@ -32,11 +32,11 @@ def variable_schema(variable: Variable) -> Schema:
     return {} if variable.type == "any" else {"type": variable.type}
 
 
-def global_names(document: Document) -> dict[str, Schema]:
-    """The names that every expression of a document may read."""
+def global_names(document: Document, inputs: Schema) -> dict[str, Schema]:
+    """The names that every expression of a document may read; `inputs` is its sound input schema."""
     variables = {name: variable_schema(variable) for name, variable in document.variables.items()}
     return {
-        "inputs": input_schema(document.inputs),
+        "inputs": input_schema(inputs),
         "vars": {"type": "object", "properties": variables, "required": list(variables)},
         "env": {},
         "secrets": {"type": "object", "additionalProperties": {"type": "string"}},

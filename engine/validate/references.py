@@ -46,7 +46,7 @@ class References:
         self._conditions = conditions
         self._accesses = accesses
         self._report = report
-        self._globals = global_names(graph.document)
+        self._globals = global_names(graph.document, graph.inputs)
         self._completed: dict[Scope, Condition] = {}
 
     def schema(self, place: Place, root: str) -> Schema | None:
@@ -107,7 +107,7 @@ class References:
         if root == "vars":
             return self._check_variable(place, first, inner)
         if root == "inputs" and first is not None:
-            properties = closed_properties(self._graph.document.inputs)
+            properties = closed_properties(self._graph.inputs)
             if properties is not None and first not in properties:
                 guess = self._report.nearest(first, properties)
                 fix = f"Did you mean {guess!r}?" if guess else f"Declared: {', '.join(sorted(properties))}."
@@ -136,7 +136,7 @@ class References:
             return False
         if root in self._graph.document.variables:
             fix = f"Run variables are read as vars.{root}."
-        elif root in (self._graph.document.inputs.get("properties") or ()):
+        elif root in self._graph.inputs.get("properties", ()):
             fix = f"Inputs are read as inputs.{root}."
         else:
             guess = self._report.nearest(root, [*self._graph.by_id, *self._globals, *place.inside.names])

@@ -19,7 +19,7 @@ from interlace.engine.validate.configs import check_ends, check_nodes
 from interlace.engine.validate.declarations import check_declarations
 from interlace.engine.validate.edges import check_handles, connect
 from interlace.engine.validate.graph import Graph, build
-from interlace.engine.validate.inference import Inference
+from interlace.engine.validate.inference import Inference, sentence
 from interlace.engine.validate.order import note_conditions, sort
 from interlace.engine.validate.references import References
 from interlace.engine.validate.report import Report
@@ -97,6 +97,7 @@ def _validate(
 ) -> Validation:
     report = Report(source)
     graph = build(document)
+    check_declarations(graph, report)
     check_nodes(graph, registry, report)
     check_ends(graph, report)
     connect(graph, report)
@@ -112,7 +113,6 @@ def _validate(
     check_outputs(graph, conditions, report)
     check_calls(graph, workflows, inference, report)
     check_failure_handler(graph, report)
-    check_declarations(graph, report)
     _ask_types(graph, report)
     types = {entry.id: entry.output for entry in graph.entries if entry.output is not None}
     return Validation(report.problems(), types)
@@ -126,6 +126,6 @@ def _ask_types(graph: Graph, report: Report) -> None:
         for finding in entry.node.check(entry.spec):
             if not report.has(entry.id, finding.field):
                 report.add(
-                    finding.code, finding.message, node=entry.id, field=finding.field, fix=finding.fix,
+                    finding.code, sentence(finding.message), node=entry.id, field=finding.field, fix=finding.fix,
                     severity=finding.severity, occurrence=entry.occurrence,
                 )  # fmt: skip
