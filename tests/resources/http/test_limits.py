@@ -73,3 +73,9 @@ async def test_a_damaged_or_unknown_compression_is_a_bad_response(
         with pytest.raises(NodeError) as caught:
             await client.send(HttpRequest(url=server.url))
     assert caught.value.kind == "bad_response"
+
+
+async def test_what_head_announces_is_not_counted(client: HttpClient) -> None:
+    async with serve(lambda request: Reply(headers=[("Content-Length", "99000000")])) as server:
+        response = await client.send(HttpRequest(method="HEAD", url=server.url))
+    assert response.header("content-length") == "99000000"
