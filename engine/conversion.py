@@ -162,7 +162,7 @@ def format_csv(
     names, rows = _table(value, columns, "format csv")
     text = io.StringIO()
     writer = csv.writer(text, delimiter=delimiter, lineterminator="\n")
-    if header and names is not None:
+    if header and names:
         writer.writerow(names)
     writer.writerows([to_text(cell) for cell in row] for row in rows)
     return text.getvalue()
@@ -176,7 +176,7 @@ def format_markdown(value: Any, *, columns: Sequence[str] | None = None) -> str:
     """
     names, rows = _table(value, columns, "format markdown")
     lines = iter(rows)
-    head = names if names is not None else next(lines, [])
+    head = list(names if names is not None else next(lines, []))
     if not head:
         return ""
     table = [_line(head), _line(["---"] * len(head), escape=False), *map(_line, lines)]

@@ -73,7 +73,7 @@ class _XmlBuilder:
         raise NodeError(f"the XML declares the entity {name!r}; entities are not allowed", kind="parse")
 
 
-class _YamlLoader(_Loader):  # type: ignore[misc] - the C loader is not typed
+class _YamlLoader(_Loader):  # type: ignore[misc]
     """Plain data by the core schema of YAML 1.2: `no`, `12:30` and `2026-11-30` stay the texts that they are."""
 
 
@@ -116,7 +116,7 @@ def parse_yaml(text: str) -> Any:
             f"the text is no YAML: {where}{error.problem or error.context}", kind="parse"
         ) from None
     except (yaml.YAMLError, ValueError, RecursionError) as error:
-        raise NodeError(f"the text is no YAML: {error or type(error).__name__}", kind="parse") from None
+        raise NodeError(f"the text is no YAML: {str(error) or type(error).__name__}", kind="parse") from None
     finally:
         loader.dispose()
 

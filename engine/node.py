@@ -11,6 +11,7 @@ from __future__ import annotations
 import inspect
 from collections.abc import Awaitable, Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
+from functools import cache
 from typing import Any, ClassVar, Generic, Literal, Protocol, TypeVar, get_args
 
 from pydantic import BaseModel, ConfigDict
@@ -199,6 +200,12 @@ class RunContext(Protocol):
         ...
 
 
+@cache
+def _schema_of(output_type: type[Output]) -> Schema:
+    """Pydantic takes longer to write a schema than validation takes for a whole node."""
+    return output_type.model_json_schema()
+
+
 class Node(Generic[C, O]):
     """A node type. The first line of the class docstring is its text in the palette."""
 
@@ -247,7 +254,7 @@ class Node(Generic[C, O]):
     def output_schema(self, types: TypeContext) -> Schema:
         """JSON Schema of the outputs with this config."""
         del types
-        return type(self).output_type.model_json_schema()
+        return _schema_of(type(self).output_type)
 
     def body_names(self, types: TypeContext) -> Mapping[str, Schema]:
         """Types of the extra names inside the body (`item`, `index`, `loop`, loop variables)."""

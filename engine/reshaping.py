@@ -12,7 +12,7 @@ from interlace.engine.expressions import Names, compile_value
 from interlace.engine.expressions.budget import refill
 from interlace.engine.expressions.filters.data import regex, regex_replace, search
 from interlace.engine.expressions.values import described
-from interlace.engine.inputs import problems_of
+from interlace.engine.json_schema import problems_of
 from interlace.engine.lists import ItemNames
 
 Apply: TypeAlias = Callable[[Any, Names], Any]

@@ -13,7 +13,7 @@ from interlace.engine.document import Effects, JsonSchema, NodeSpec
 from interlace.engine.errors import NodeError
 from interlace.engine.expressions.values import described
 from interlace.engine.fields import Data, Dynamic
-from interlace.engine.inputs import problems_of
+from interlace.engine.json_schema import problems_of
 from interlace.engine.node import Config, Finding, Node, OpenOutput, RunContext, TypeContext
 from interlace.engine.protocols import CodeRunner
 from interlace.engine.schema import Schema
@@ -160,7 +160,7 @@ class Code(Node[CodeConfig, CodeOutput]):
         Raises:
             NodeError: the code failed, went over a limit, or returned something else than its schema says.
         """
-        result = await ctx.service(CodeRunner).run(  # type: ignore[type-abstract]
+        result = await ctx.service(CodeRunner).run(
             config.code,
             config.inputs,
             seconds=config.limits.seconds,
@@ -210,9 +210,9 @@ def _parse(code: str) -> ast.Module | str:
             return ast.parse(code, "main.py")
     except SyntaxError as error:
         text = f": {error.text.strip()!r}" if error.text else ""
-        return f"line {error.lineno}: {error.msg}{text}"
+        return f"line {error.lineno}: {error.msg}{text}."
     except (ValueError, RecursionError, MemoryError) as error:
-        return f"the code cannot be read: {error or type(error).__name__}"
+        return f"the code cannot be read: {str(error) or type(error).__name__}."
 
 
 def _check_main(tree: ast.Module, inputs: Any) -> Iterator[Finding]:

@@ -48,7 +48,7 @@ class Env(Node[EnvConfig, EnvOutput]):
         Raises:
             NodeError: the environment lacks some of them; all are named.
         """
-        settings = ctx.service(Environment).settings()  # type: ignore[type-abstract]
+        settings = ctx.service(Environment).settings()
         absent = [name for name in config.values.values() if name not in settings]
         if absent:
             raise _absent(absent, list(settings), ctx.run.environment)

@@ -2,22 +2,35 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Mapping
 from functools import cached_property
 from typing import Annotated, Any, ClassVar, Literal
 
 from pydantic import Field, WithJsonSchema
 
-from interlace.engine.document import CONTINUE, NodeSpec
+from interlace.engine.absence import value_or_null
+from interlace.engine.document import CONTINUE
 from interlace.engine.errors import BodyError, ExpressionError, NodeError
-from interlace.engine.expressions import Missing, Names, compile_value
+from interlace.engine.expressions import Names, compile_value
 from interlace.engine.fields import Data, Expression, In
 from interlace.engine.lists import as_list
-from interlace.engine.node import BodyOutcome, Config, Finding, Node, Output, RunContext, TypeContext
+from interlace.engine.node import BodyOutcome, Config, Node, Output, RunContext, TypeContext
 from interlace.engine.schema import Schema
 
 MAX_PARALLEL = 1000
 _List = Annotated[Any, WithJsonSchema({"type": ["array", "string"]})]
+_ERROR: Schema = {
+    "type": "object",
+    "properties": {
+        "type": {"type": "string"},
+        "message": {"type": "string"},
+        "node": {"type": ["string", "null"]},
+        "path": {"type": ["string", "null"]},
+        "attempt": {"type": ["integer", "null"]},
+        "retryable": {"type": "boolean"},
+    },
+    "required": ["type", "message"],
+}
 
 
 class IterationConfig(Config):
@@ -89,7 +102,7 @@ class Iteration(Node[IterationConfig, IterationOutput]):
             "properties": {
                 "index": {"type": "integer"},
                 "node": {"type": ["string", "null"]},
-                "error": {"type": "object"},
+                "error": _ERROR,
             },
             "required": ["index", "node", "error"],
         }
@@ -105,16 +118,6 @@ class Iteration(Node[IterationConfig, IterationOutput]):
         items = types.infer(self.config.items)
         entry = items.get("items", {}) if items.get("type") == "array" else {}
         return {"item": entry if isinstance(entry, dict) else {}, "index": {"type": "integer"}}
-
-    def check(self, spec: NodeSpec) -> Iterator[Finding]:
-        """There is a body."""
-        if spec.body is None or not spec.body.nodes:
-            yield Finding(
-                code="no_body",
-                field="body",
-                message="the body has no nodes.",
-                fix="Add the nodes that each item goes through.",
-            )
 
     async def run(self, config: IterationConfig, ctx: RunContext) -> IterationOutput:
         """Run the body for each item.
@@ -165,10 +168,7 @@ class _Gathered:
         return status == "succeeded" or self._failed(index, error or {})
 
     def _value(self, names: Names, *, guarded: bool) -> Any:
-        if not guarded:
-            return self._output.evaluate(names)
-        value = self._output.evaluate_or_missing(names)
-        return None if isinstance(value, Missing) else value
+        return value_or_null(self._output, names) if guarded else self._output.evaluate(names)
 
     def _own_error(self, index: int, failure: ExpressionError) -> dict[str, Any]:
         """The error of an `output` that cannot be evaluated: it is the container's, at this item."""

@@ -8,6 +8,7 @@ from typing import Annotated, Any, ClassVar, Literal
 
 from pydantic import Field
 
+from interlace.engine.absence import value_or_null
 from interlace.engine.document import BREAK, Identifier, NodeSpec
 from interlace.engine.errors import BodyError, NodeError
 from interlace.engine.expressions import Names, compile_expression, compile_value
@@ -105,16 +106,9 @@ class Loop(Node[LoopConfig, LoopOutput]):
         return {name: _widened(types.infer(value)) for name, value in variables.items()}
 
     def check(self, spec: NodeSpec) -> Iterator[Finding]:
-        """There is a body, an end, and names that are free."""
+        """Something ends the loop, and the names of its variables are free."""
         config = self.config
         edges = spec.body.edges if spec.body is not None else []
-        if spec.body is None or not spec.body.nodes:
-            yield Finding(
-                code="no_body",
-                field="body",
-                message="the body has no nodes.",
-                fix="Add the nodes of a round.",
-            )
         ends = (
             config.while_ is not None or config.until is not None or any(edge.to == BREAK for edge in edges)
         )
@@ -139,8 +133,12 @@ class Loop(Node[LoopConfig, LoopOutput]):
         reason = await rounds.run()
         outputs = dict(rounds.variables)
         if config.output is not None:
-            outputs["output"] = self._output.evaluate(rounds.names)
+            outputs["output"] = self._last(rounds, partial=reason == "break" or rounds.count == 0)
         return LoopOutput(**outputs, rounds=rounds.count, reason=reason)
+
+    def _last(self, rounds: _Rounds, *, partial: bool) -> Any:
+        """The value of `output`; null where the last round did not get that far."""
+        return value_or_null(self._output, rounds.names) if partial else self._output.evaluate(rounds.names)
 
 
 class _Rounds:
@@ -199,6 +197,6 @@ def _widened(schema: Schema) -> Schema:
     kind = schema.get("type")
     if kind in ("integer", "number"):
         return {"type": "number"}
-    if kind in ("string", "boolean", "array", "object"):
-        return {"type": kind}
-    return {}
+    if kind == "object":
+        return {"type": "object", "additionalProperties": True}
+    return {"type": kind} if kind in ("string", "boolean", "array") else {}

@@ -19,7 +19,11 @@ TRIGGER: Schema = {
         },
         "body": {"description": "Body of a webhook: the JSON value where it is JSON, else text."},
         "raw": {"type": "string", "description": "Reference to the raw bytes of a webhook's body."},
-        "run": {"type": "object", "description": "The other run that ended: id, status, outputs, error."},
+        "run": {
+            "type": "object",
+            "description": "The other run that ended: id, status, outputs, error.",
+            "additionalProperties": True,
+        },
     },
     "required": ["kind"],
 }

@@ -12,8 +12,6 @@ from interlace.engine.node import Config, Node, OpenOutput, RunContext, TypeCont
 from interlace.engine.protocols import Children, ChildResult
 from interlace.engine.schema import Schema
 
-MAX_DEPTH = 10
-
 
 class SubWorkflowConfig(Config):
     """Which workflow runs, and with what."""
@@ -65,30 +63,21 @@ class SubWorkflow(Node[SubWorkflowConfig, SubWorkflowOutput]):
     def output_schema(self, types: TypeContext) -> Schema:
         """The child's outputs and `run_id`."""
         run_id: Schema = {"type": "string", "description": "Id of the child run."}
-        child = (
-            types.child_outputs(self.config.workflow, self.config.version)
-            if self.config.wait
-            else {"type": "object"}
-        )
-        required = dict.fromkeys([*child.get("required", ()), "run_id"])
-        schema = {**child, "type": "object", "required": list(required)}
-        schema["properties"] = {**child.get("properties", {}), "run_id": run_id}
-        if not child:
-            schema["additionalProperties"] = True
-        return schema
+        if not self.config.wait:
+            return {"type": "object", "properties": {"run_id": run_id}, "required": ["run_id"]}
+        child = types.child_outputs(self.config.workflow, self.config.version)
+        properties = {**child.get("properties", {}), "run_id": run_id}
+        required = list(dict.fromkeys([*child.get("required", ()), "run_id"]))
+        open_ended = {} if child else {"additionalProperties": True}
+        return {**open_ended, **child, "type": "object", "properties": properties, "required": required}
 
     async def run(self, config: SubWorkflowConfig, ctx: RunContext) -> SubWorkflowOutput:
         """Start the child, and wait for it where asked.
 
         Raises:
-            NodeError: the child failed, was cancelled or could not start, or the nesting is too deep.
+            NodeError: the child failed, was cancelled or could not start.
         """
-        if ctx.run.depth >= MAX_DEPTH:
-            raise NodeError(
-                f"workflow {config.workflow!r} would run {ctx.run.depth + 1} levels deep; at most {MAX_DEPTH} are allowed",
-                kind="too_deep",
-            )
-        result = await ctx.service(Children).run(  # type: ignore[type-abstract]
+        result = await ctx.service(Children).run(
             config.workflow, config.version, config.inputs, parent=ctx.run.id, path=ctx.path, wait=config.wait
         )
         if not config.wait:

@@ -24,6 +24,7 @@ from interlace.engine.slices import is_large
 from interlace.engine.steps import Step
 
 _LARGE_TEXT = 512 * 1024
+_OBJECT: Schema = {"type": "object", "additionalProperties": True}
 
 
 class Parse(Config):
@@ -309,15 +310,38 @@ def _step_type(step: TransformStep, before: Schema) -> Schema:
     if step.format is not None or (step.regex is not None and step.regex.replace is not None):
         return {"type": "string"}
     if isinstance(step.cast, str):
-        kind = "string" if step.cast == "date" else step.cast
-        return {"type": [kind, "null"]}
+        return _cast_type(step.cast)
     if step.parse is not None:
         form = step.parse if isinstance(step.parse, str) else step.parse.form
-        return {"csv": {"type": "array"}, "xml": {"type": "object"}, "date": {"type": "string"}}.get(form, {})
-    if step.merge is not None:
-        return {"type": "object"}
-    return (
-        before
-        if before.get("type") in ("array", "object") and step.jmespath is None and step.regex is None
-        else {}
-    )
+        return {"csv": {"type": "array"}, "xml": _OBJECT, "date": {"type": "string"}}.get(form, {})
+    if step.jmespath is not None or step.regex is not None:
+        return {}
+    return _OBJECT if step.merge is not None else _objects_type(step, before)
+
+
+def _cast_type(kind: CastType) -> Schema:
+    return {"type": ["string" if kind == "date" else kind, "null"]}
+
+
+def _objects_type(step: TransformStep, before: Schema) -> Schema:
+    """The type after pick, omit, rename, set or cast of fields: of an object, or of the objects of a list."""
+    if before.get("type") == "array":
+        items = before.get("items")
+        return {"type": "array", "items": _objects_type(step, items) if isinstance(items, dict) else {}}
+    if before.get("type") != "object" or "properties" not in before:
+        return {"object": _OBJECT}.get(str(before.get("type")), {})
+    fields: dict[str, tuple[Schema, bool]] = {name: ({}, False) for name in step.set or ()}
+    for name, schema in before["properties"].items():
+        there = name in before.get("required", ())
+        if (step.pick is None or name in step.pick) and name not in (step.omit or ()) and name not in fields:
+            kind = step.cast.get(name) if isinstance(step.cast, dict) else None
+            fields[(step.rename or {}).get(name, name)] = (
+                schema if kind is None else _cast_type(kind),
+                there,
+            )
+    return {
+        "type": "object",
+        "properties": {name: schema for name, (schema, _) in fields.items()},
+        "required": [name for name, (_, there) in fields.items() if there] + list(step.set or ()),
+        "additionalProperties": before.get("additionalProperties", True) and step.pick is None,
+    }

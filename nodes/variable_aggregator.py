@@ -8,6 +8,7 @@ from typing import Any, ClassVar, Literal, NamedTuple
 
 from pydantic import Field
 
+from interlace.engine.absence import value_or_missing
 from interlace.engine.document import Identifier, NodeSpec
 from interlace.engine.errors import NodeError
 from interlace.engine.expressions import Missing, compile_value
@@ -149,7 +150,7 @@ class VariableAggregator(Node[VariableAggregatorConfig, VariableAggregatorOutput
                 continue
             ran = []
             for name, compiled in branches:
-                value = compiled.evaluate_or_missing(ctx.names)
+                value = value_or_missing(compiled, ctx.names)
                 if not isinstance(value, Missing):
                     ran.append((name, value))
             found[output] = _COMBINE[mode](ran, config.separator)
@@ -182,7 +183,7 @@ def _twice(names: list[str]) -> list[str]:
 def _first(branches: Sequence[_Branch], ctx: RunContext) -> Any:
     reasons = []
     for branch in branches:
-        value = branch.value.evaluate_or_missing(ctx.names)
+        value = value_or_missing(branch.value, ctx.names)
         if not isinstance(value, Missing):
             return value
         reasons.append(value.reason)

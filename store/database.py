@@ -15,7 +15,6 @@ from sqlalchemy.pool import ConnectionPoolEntry
 
 from interlace.engine.errors import StoreError
 from interlace.store.migration import upgrade
-from interlace.store.postgres_writer import PostgresWriter
 from interlace.store.sqlite_writer import BUSY_MILLISECONDS, Durability, SQLiteWriter
 from interlace.store.statements import Compiler, Operation
 from interlace.store.writer import Batch, Lane, Writer
@@ -109,6 +108,8 @@ async def open_database(location: Location, *, durability: Durability) -> Databa
         engine = create_async_engine(location.url, isolation_level="AUTOCOMMIT")
         event.listen(engine.sync_engine, "connect", _prepare_reader)
         return Database(location, engine, SQLiteWriter(location.path, durability=durability))
+    from interlace.store.postgres_writer import PostgresWriter  # noqa: PLC0415 - its driver is not for free
+
     engine = create_async_engine(location.url, isolation_level="AUTOCOMMIT", pool_pre_ping=True)
     conninfo = location.url.set(drivername="postgresql").render_as_string(hide_password=False)
     return Database(location, engine, PostgresWriter(conninfo))

@@ -24,7 +24,7 @@ EXACT = b" "
 _OPTIONS = (
     orjson.OPT_PASSTHROUGH_DATACLASS | orjson.OPT_PASSTHROUGH_DATETIME | orjson.OPT_PASSTHROUGH_SUBCLASS
 )
-_CHUNK = 256 * 1024
+_CHUNK = 64 * 1024
 _SAFE = (int, bool, type(None))
 _LEAVE = object()
 _LONE_SURROGATE = "the text has a lone surrogate (half a character)"

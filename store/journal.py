@@ -66,7 +66,7 @@ class RunJournal:
         text = self._encoder.data(data).decode() if data else "{}"
         batch = self._batch
         if batch is None or batch.sealed:
-            batch = self._batch = Batch(self._lane)
+            batch = self._batch = Batch(self._lane, independent=True)
         row: EventRow = (self.run_id, self._seq, now, kind, path, attempt, text)
         batch.events.append(row)
         self._seq += 1

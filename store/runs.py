@@ -224,7 +224,7 @@ class RunRepository:
 
     def _creation(self, new: NewRun, now: float) -> tuple[Batch, str, Sequence[tuple[Any, ...]]]:
         document_hash = new.document_hash
-        batch = Batch(Lane())
+        batch = Batch(Lane(), independent=True)
         if new.document is not None:
             document_hash = hash_document(new.document)
             batch.execute(self._sql.document(hash=document_hash, text=new.document, created_at=now))

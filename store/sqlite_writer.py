@@ -24,6 +24,8 @@ Durability = Literal["normal", "full"]
 BUSY_MILLISECONDS = 60_000
 _CHECKPOINT_SECONDS = 2.0
 _CHECKPOINT_BYTES = 8 * 1024 * 1024
+_BEHIND = 8
+"""When so many times the above is written while a checkpoint runs, commits wait for its end."""
 _WAL_PAGES = 16_384
 """A write-ahead log of more pages (64 MB) is cut, which writers wait for."""
 _COMMIT_BYTES = 8 * 1024
@@ -82,6 +84,9 @@ class SQLiteWriter:
     def _flush(self) -> None:
         if self._threaded is not None or not len(self._queue):
             return
+        if (checkpoint := self._checkpointer.behind()) is not None:
+            checkpoint.add_done_callback(lambda _: self._flush())
+            return
         group = self._queue.take()
         if self._full or any(batch.slow for batch in group):
             self._offload(group)
@@ -105,7 +110,10 @@ class SQLiteWriter:
 
     def _settle(self, group: list[Batch]) -> None:
         self._queue.settle(group)
-        self._checkpointer.note(_COMMIT_BYTES + sum(len(row[6]) for batch in group for row in batch.events))
+        # A row that is larger than a page takes up to twice its size.
+        self._checkpointer.note(
+            _COMMIT_BYTES + 2 * sum(len(row[6]) for batch in group for row in batch.events)
+        )
 
     def _write_patiently(self, group: list[Batch]) -> None:
         """In the thread: wait for the database as long as it takes, within reason."""
@@ -194,6 +202,10 @@ class Checkpointer:
         elif self._timer is None:
             self._timer = self._loop.call_later(_CHECKPOINT_SECONDS, self._start)
 
+    def behind(self) -> asyncio.Future[None] | None:
+        """The running checkpoint, when so much was written meanwhile that writers should wait for its end."""
+        return self._running if self._written > _BEHIND * _CHECKPOINT_BYTES else None
+
     async def close(self) -> None:
         """One last checkpoint."""
         if self._timer is not None:
@@ -217,6 +229,8 @@ class Checkpointer:
         self._running = None
         if not running.cancelled():
             running.exception()
+        if self._written > _CHECKPOINT_BYTES:
+            self._start()
 
     def _checkpoint(self, last: bool) -> None:
         # A checkpoint that fails (disk full, another process in its way) is made up for by the next one.

@@ -4,10 +4,12 @@ from __future__ import annotations
 
 import asyncio
 from pathlib import Path
+from typing import Any
 
 from sqlalchemy import select
 
 from interlace.store.database import Database, locate, open_database
+from interlace.store.errors import NotFoundError
 from interlace.store.events import EventRepository
 from interlace.store.files import FileStore
 from interlace.store.journal import RunJournal
@@ -16,7 +18,7 @@ from interlace.store.links import Links
 from interlace.store.payloads import FilePayloads
 from interlace.store.runs import RunRepository
 from interlace.store.sqlite_writer import Durability
-from interlace.store.tables import payloads
+from interlace.store.tables import payloads, run_payloads
 from interlace.store.transitions import Transitions
 from interlace.store.variables import VariableRepository
 from interlace.store.watch import Watch
@@ -63,6 +65,17 @@ class Store:
             run_id, epoch, first_seq,
             writer=self.database.writer, payloads=self.payloads, links=self._links, transitions=self._transitions,
         )  # fmt: skip
+
+    async def payload_of(self, run_id: str, ref: str) -> Any:
+        """A value that a run's events give by reference.
+
+        Raises:
+            NotFoundError: the run has no such payload.
+        """
+        wanted = select(run_payloads.c.ref).where(run_payloads.c.run_id == run_id, run_payloads.c.ref == ref)
+        if await self.database.first(wanted) is None:
+            raise NotFoundError(f"run {run_id!r} has no payload {ref!r}")
+        return await self.payloads.load(ref)
 
     async def sweep(self, older_than: float = _ORPHAN_SECONDS) -> int:
         """Remove payloads that nothing refers to, left behind by processes that died between file and commit.

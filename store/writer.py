@@ -31,12 +31,29 @@ class Lane:
 
 
 class Batch:
-    """What one lane adds to one commit: all of it becomes durable, or none."""
+    """What one lane adds to one commit: all of it becomes durable, or none.
 
-    __slots__ = ("done", "events", "hooks", "lane", "operations", "queued", "sealed", "slow", "waiters")
+    Args:
+        independent: whether the operations touch only what is this lane's own, so that those of several lanes may be
+            sent to the database together, whatever their order.
+    """
 
-    def __init__(self, lane: Lane) -> None:
+    __slots__ = (
+        "done",
+        "events",
+        "hooks",
+        "independent",
+        "lane",
+        "operations",
+        "queued",
+        "sealed",
+        "slow",
+        "waiters",
+    )
+
+    def __init__(self, lane: Lane, *, independent: bool = False) -> None:
         self.lane = lane
+        self.independent = independent
         self.events: list[EventRow] = []
         self.operations: list[Operation] = []
         self.hooks: list[Callable[[], None]] = []

@@ -6,13 +6,16 @@ rules of its own for comparison and missing values. Values are plain data; nothi
 
 from interlace.engine.errors import ExpressionError
 from interlace.engine.expressions.compiled import Compiled, compile_expression, compile_text, compile_value
+from interlace.engine.expressions.filters.dates import restore_clock, use_clock
 from interlace.engine.expressions.infer import Finding, Inferred, infer
 from interlace.engine.expressions.kinds import compile_template, rename_root
 from interlace.engine.expressions.references import Reference
 from interlace.engine.expressions.syntax import SyntaxProblem
+from interlace.engine.expressions.tokens import WORDS
 from interlace.engine.expressions.values import JsonValue, Missing, Names, NodeOutputs, NullOutputs
 
 __all__ = [
+    "WORDS",
     "Compiled",
     "ExpressionError",
     "Finding",
@@ -30,4 +33,6 @@ __all__ = [
     "compile_value",
     "infer",
     "rename_root",
+    "restore_clock",
+    "use_clock",
 ]

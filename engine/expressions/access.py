@@ -12,28 +12,30 @@ from interlace.engine.problems import nearest
 _SHOWN = 6
 
 
-def member(value: Any, key: Any) -> Any:
+def member(value: Any, key: Any) -> Any:  # noqa: PLR0911 - one line a kind of value
     """Give `value[key]`, or `Missing` with the reason; never raises for absent data."""
-    if isinstance(value, Mapping):
+    if isinstance(value, dict | Mapping):
         if isinstance(key, str):
             try:
                 return value[key]
             except KeyError:
-                return Missing(_no_field(value, key))
+                return Missing(lambda: _no_field(value, key))
         if isinstance(key, int | float) and not isinstance(key, bool):
             return _numbered_field(value, key)
     elif isinstance(value, list | tuple | str):
         index = _index(key)
         if index is not None:
-            return value[index] if -len(value) <= index < len(value) else Missing(_no_item(value, index))
+            if -len(value) <= index < len(value):
+                return value[index]
+            return Missing(lambda: _no_item(value, index))
     elif isinstance(value, Missing):
         return value
-    return Missing(_no_members(value, key))
+    return Missing(lambda: _no_members(value, key))
 
 
 def _numbered_field(value: Mapping[Any, Any], key: float) -> Any:
     text = repr(key)
-    return value[text] if text in value else Missing(_no_field(value, text))
+    return value[text] if text in value else Missing(lambda: _no_field(value, text))
 
 
 def _index(key: Any) -> int | None:

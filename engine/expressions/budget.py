@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import sys
 import threading
-from typing import Final
+from typing import Any, Final
 
 from interlace.engine.errors import ExpressionError
 
@@ -20,6 +20,8 @@ _ALLOWANCE: Final = 128 * 1024 * 1024
 _SMALL_TEXT: Final = 32 * 1024
 _SMALL_LIST: Final = 512
 _BYTES_PER_ITEM: Final = 64
+_BYTES_PER_STEP: Final = 32
+_CONTAINER_STEPS: Final = 3
 
 
 class _Meter(threading.local):
@@ -85,23 +87,25 @@ def reserve_items(count: int) -> None:
 
 
 def check_size(value: object) -> None:
-    """Refuse a structure that would be too large when written out.
+    """Refuse a structure that would be too large when written out; the look itself is charged.
 
     A list may hold one large value many times; in memory that is nothing, as JSON it is everything.
     """
     if not isinstance(value, dict | list | tuple):
         return
-    items = 0
+    steps = 0
     characters = 0
-    waiting: list[object] = [value]
+    waiting: list[Any] = [value]
     while waiting:
         container = waiting.pop()
         parts = container.values() if isinstance(container, dict) else container
-        items += len(container)  # type: ignore[arg-type]
-        for part in parts:  # type: ignore[attr-defined]
+        steps += len(container) + _CONTAINER_STEPS
+        for part in parts:
             if part.__class__ is str:
                 characters += len(part)
             elif isinstance(part, dict | list | tuple):
                 waiting.append(part)
-        if items + len(waiting) > MAX_STEPS or characters > MAX_TEXT * 2:
+        if steps + len(waiting) > MAX_STEPS or characters > MAX_TEXT * 2:
             raise too_large("the structure is too large to be written out")
+    if steps > _SMALL_LIST:
+        charge(steps * _BYTES_PER_STEP)

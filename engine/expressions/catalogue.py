@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from typing import Any, Final
 
 from interlace.engine.expressions.filters.registry import ALIASES, FILTERS, FUNCTIONS, Spec
 from interlace.engine.expressions.predicates import ALIASES as TEST_ALIASES
 from interlace.engine.expressions.predicates import PREDICATES
-from interlace.engine.expressions.syntax import SyntaxProblem
+from interlace.engine.expressions.syntax import Literal, SyntaxProblem
 from interlace.engine.problems import nearest
 
 _METHODS: Final = {
@@ -98,11 +98,26 @@ def check_arguments(  # noqa: PLR0917 - one check for filters and functions
         raise SyntaxProblem(f"{what} needs {spec.least} argument(s)", source, position)
 
 
+# Filters whose argument names another filter or a test, and where it stands.
+_NAMING: Final[dict[str, tuple[int, Callable[[str, str, int], str]]]] = {
+    "map": (0, check_filter),
+    "select": (0, check_test),
+    "reject": (0, check_test),
+    "selectattr": (1, check_test),
+    "rejectattr": (1, check_test),
+}
+
+
 def check_filter_arguments(
     name: str, arguments: tuple[Any, ...], options: tuple[tuple[str, Any], ...], source: str, position: int
 ) -> None:
     """Raise where a filter does not take these arguments; `map('x')` and the like name filters and tests."""
     check_arguments(f"the filter {name!r}", FILTERS[name], arguments, options, source, position)
+    if name in _NAMING:
+        index, check = _NAMING[name]
+        inner = arguments[index] if index < len(arguments) else None
+        if isinstance(inner, Literal) and isinstance(inner.value, str):
+            check(inner.value, source, inner.start)
 
 
 def check_call_arguments(

@@ -9,7 +9,7 @@ from datetime import UTC, datetime
 from typing import Any, Final
 
 from interlace.engine.errors import ExpressionError
-from interlace.engine.expressions.budget import MAX_STEPS, charge_steps, checked_text, too_large
+from interlace.engine.expressions.budget import charge_steps, checked_text, too_large
 from interlace.engine.expressions.values import Missing, described, missing_error, to_text
 
 _NUMERIC: Final = re.compile(
@@ -18,6 +18,7 @@ _NUMERIC: Final = re.compile(
 _MAX_NUMERIC: Final = 400
 _ISO_DATE: Final = re.compile(r"[0-9]{4}-[0-9]{2}-[0-9]{2}(?:\Z|[T ][0-9]{2}:[0-9]{2})")
 _LONG: Final = 4096
+_MAX_COMPARED: Final = 700_000
 
 _ORDERS: Final[dict[str, Callable[[Any, Any], bool]]] = {
     "<": operator.lt,
@@ -56,7 +57,7 @@ def equal(left: object, right: object) -> bool:
             return left == right
         if left is right:
             return True
-    return _equal(left, right, [MAX_STEPS])
+    return _equal(left, right, [_MAX_COMPARED])
 
 
 def _equal(left: object, right: object, steps: list[int]) -> bool:  # noqa: PLR0911 - one line a kind

@@ -185,20 +185,20 @@ def _structure(value: JsonValue, place: tuple[Key, ...]) -> Node:
     if isinstance(value, str):
         if "{{" not in value:
             return Literal(value)
-        node = compile_text(value).node
+        try:
+            node = compile_text(value).node
+        except SyntaxProblem as problem:
+            problem.place = place
+            raise
         return node if isinstance(node, Literal) else Embedded(place, value, node)
     if len(place) > _MAX_VALUE_DEPTH:
         raise SyntaxProblem(f"the structure is nested more than {_MAX_VALUE_DEPTH} levels deep", "", 0)
     if isinstance(value, Mapping):
         pairs = [(key, _structure(part, (*place, key))) for key, part in value.items()]
-        constants = {key: node.value for key, node in pairs if isinstance(node, Literal)}
-        if len(constants) == len(pairs):
-            return Literal(value if all(constants[key] is part for key, part in value.items()) else constants)
+        if all(isinstance(node, Literal) for _, node in pairs):
+            return Literal(value)
         return Record(tuple((Literal(key), node) for key, node in pairs))
     if isinstance(value, list):
         items = [_structure(part, (*place, index)) for index, part in enumerate(value)]
-        values = [node.value for node in items if isinstance(node, Literal)]
-        if len(values) < len(items):
-            return Sequence(tuple(items))
-        return Literal(value if all(one is part for one, part in zip(values, value, strict=True)) else values)
+        return Literal(value) if all(isinstance(node, Literal) for node in items) else Sequence(tuple(items))
     return Literal(value)

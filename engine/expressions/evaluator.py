@@ -10,7 +10,7 @@ from collections.abc import Callable
 from collections.abc import Sequence as Items
 from typing import Any, Final, Protocol, TypeAlias
 
-from minijinja import Markup, safe
+from minijinja import Markup, escape, safe
 
 from interlace.engine.expressions import arithmetic, comparison
 from interlace.engine.expressions.access import member, sliced
@@ -43,7 +43,7 @@ from interlace.engine.expressions.values import Missing, missing_error, to_text
 
 
 class Scope(Protocol):
-    """What closures read names from; `local` only where a template binds names."""
+    """What closures read names from; those of a template also read `values`, the names that it binds."""
 
     def lookup(self, root: str) -> object:
         """Give the value of a name, or `Missing`."""
@@ -52,6 +52,7 @@ class Scope(Protocol):
 
 Run: TypeAlias = Callable[[Any], Any]
 _SMALL_LIST: Final = 512
+_MAY_MISS: Final = frozenset({"first", "last"})
 _SMALL_TEXT: Final = 32 * 1024
 
 
@@ -116,8 +117,12 @@ def descend(value: Any, root: str, keys: tuple[Key, ...]) -> Any:
         if value.__class__ is Missing:
             if value.reference:
                 return value
-            return Missing(f"in `{path_text(root, keys[:index])}` {value.reason}", path_text(root, keys))
+            return Missing(_reason(value, root, keys[:index]), path_text(root, keys))
     return value
+
+
+def _reason(missing: Missing, root: str, keys: tuple[Key, ...]) -> Callable[[], str]:
+    return lambda: f"in `{path_text(root, keys)}` {missing.reason}"
 
 
 def _located(value: Any, root: str, keys: tuple[Key, ...]) -> Missing:
@@ -125,11 +130,22 @@ def _located(value: Any, root: str, keys: tuple[Key, ...]) -> Missing:
 
 
 def _local(node: Local) -> Run:
+    """Give the closure of a name that a template binds; what it reads of its loop is passed under `loop.key`."""
     root, keys = node.root, node.keys
+    if root == "loop" and keys:
+        root, keys = f"loop.{keys[0]}", keys[1:]
 
     def read(scope: Any) -> Any:
-        value = scope.local(root)
-        return descend(value, root, keys) if keys or value.__class__ is Missing else value
+        start = value = scope.values[root]
+        for key in keys:
+            if isinstance(value, dict):
+                try:
+                    value = value[key]
+                    continue
+                except KeyError:
+                    pass
+            return descend(start, root, keys)
+        return value if value.__class__ is not Missing else descend(value, root, keys)
 
     return read
 
@@ -143,9 +159,7 @@ def _item(node: Item) -> Run:
         if place.__class__ is Missing:
             return place
         found = member(value, place)
-        if found.__class__ is Missing and not found.reference:
-            return Missing(found.reason, text)
-        return found
+        return found if found.__class__ is not Missing or found.reference else _placed(found, text)
 
     return run
 
@@ -241,7 +255,7 @@ def _concat(node: Concat) -> Run:
                 marked = marked or value.__class__ is Markup
                 texts.append(to_text(value))
         if marked and getattr(scope, "escapes", False):
-            return safe("").join(texts)
+            return safe("".join(text if text.__class__ is Markup else escape(text) for text in texts))
         length = sum(map(len, texts))
         if length > _SMALL_TEXT:
             reserve_text(length)
@@ -283,8 +297,8 @@ def _default(node: Filter) -> Run:
     options = {name: build(value) for name, value in node.options}
     for name, argument in zip(("default", "boolean"), node.arguments, strict=False):
         options[name] = build(argument)
-    fallback = options.get("default", lambda _scope: "")
-    boolean = options.get("boolean")
+    fallback: Run = options.get("default", lambda _scope: "")
+    boolean: Run | None = options.get("boolean")
 
     def run(scope: Any) -> Any:
         value = operand(scope)
@@ -315,11 +329,19 @@ def _filter(node: Filter) -> Run:
         return value
 
     if not node.arguments and not node.options:
+        if node.name in _MAY_MISS:
+            text = unparse(node)[:120]
+            return lambda scope: _placed(function(given(scope)), text)
         return lambda scope: _measured(function(given(scope)))
     arguments, options = _arguments(
         node.arguments, node.options, f"as an argument of the filter {node.name!r}"
     )
     return lambda scope: _measured(function(given(scope), *arguments(scope), **options(scope)))
+
+
+def _placed(value: Any, text: str) -> Any:
+    """Say of a missing value which expression it is the result of."""
+    return Missing(value.reason, text) if value.__class__ is Missing else value
 
 
 def _arguments(
@@ -352,7 +374,7 @@ def _call(node: Call) -> Run:
     if node.local:
         # The template has called its macro already and passes the result under this name.
         name = f"#{node.start}"
-        return lambda scope: scope.local(name)
+        return lambda scope: scope.values[name]
     function = FUNCTIONS[node.name].function
     arguments, options = _arguments(node.arguments, node.options, f"as an argument of {node.name}()")
     return lambda scope: _measured(function(*arguments(scope), **options(scope)))

@@ -8,6 +8,7 @@ from typing import Literal
 from interlace.engine.expressions.compiled import Compiled, compile_expression, compile_text
 from interlace.engine.expressions.references import root_spans
 from interlace.engine.expressions.rendering import Template
+from interlace.engine.expressions.syntax import SyntaxProblem
 from interlace.engine.expressions.template import translate
 
 
@@ -35,14 +36,25 @@ def rename_root(source: str, old: str, new: str, *, kind: Literal["expression", 
     Fields, texts, and names that a template binds itself are left alone.
 
     Raises:
-        SyntaxProblem: the source is not valid.
+        SyntaxProblem: the source is not valid, or the new name is taken where it is read.
     """
     if old not in source:
         return source
+    spans = sorted(set(root_spans([_compile(source, kind).node], old)), reverse=True)
+    if not spans:
+        return source
+    already = len(set(root_spans([_compile(source, kind).node], new)))
+    renamed = source
+    for start, end in spans:
+        renamed = renamed[:start] + new + renamed[end:]
+    if len(set(root_spans([_compile(renamed, kind).node], new))) != len(spans) + already:
+        raise SyntaxProblem(
+            f"{old!r} cannot be renamed to {new!r}: a template binds that name itself", source, spans[-1][0]
+        )
+    return renamed
+
+
+def _compile(source: str, kind: str) -> Compiled:
     if kind == "template":
-        compiled = compile_template(source)
-    else:
-        compiled = compile_text(source) if kind == "text" else compile_expression(source)
-    for start, end in sorted(set(root_spans([compiled.node], old)), reverse=True):
-        source = source[:start] + new + source[end:]
-    return source
+        return compile_template(source)
+    return compile_text(source) if kind == "text" else compile_expression(source)

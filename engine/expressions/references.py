@@ -23,7 +23,7 @@ from interlace.engine.expressions.syntax import (
 )
 
 
-@dataclass(slots=True, unsafe_hash=True)
+@dataclass(frozen=True, slots=True)
 class Reference:
     """A name that an expression reads, and the way from there.
 
@@ -41,13 +41,19 @@ Place = tuple[str, tuple[str | int, ...]]
 _NOTHING: frozenset[Place] = frozenset()
 
 
-def references(node: Node, known: frozenset[Place] = _NOTHING) -> tuple[Reference, ...]:
-    """Give the references in the order in which they are written; `known` places are certainly there."""
-    if node.__class__ is Path and not known:
+def references(
+    node: Node, known: frozenset[Place] = _NOTHING, *, tested: bool = False
+) -> tuple[Reference, ...]:
+    """Give the references in the order in which they are written.
+
+    `known` places are certainly there; `tested` says that only the truth of the value counts.
+    """
+    if node.__class__ is Path and not known and not tested:
         assert isinstance(node, Path)
         return (Reference(node.root, node.keys, (node.start, node.end), guarded=False),)
-    found = list(_walk(node, False, known))
-    found.sort(key=_position)
+    found = list(_walk(node, tested, known))
+    if node.end or isinstance(node, Path):
+        found.sort(key=_position)
     return tuple(found)
 
 
@@ -88,7 +94,7 @@ def _walk(node: Node, guarded: bool, known: frozenset[Place]) -> Iterator[Refere
         case Comparison():
             yield from _walk_comparison(node, known)
         case Embedded():
-            yield from _walk(node.node, False, known)
+            yield from references(node.node)
         case _:
             for part in children(node):
                 yield from _walk(part, False, known)

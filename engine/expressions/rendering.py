@@ -9,7 +9,7 @@ import minijinja
 from minijinja import Markup
 
 from interlace.engine.errors import ExpressionError
-from interlace.engine.expressions.budget import charge_steps, checked_text, refill
+from interlace.engine.expressions.budget import checked_text, refill
 from interlace.engine.expressions.compiled import Compiled
 from interlace.engine.expressions.evaluator import Run, build
 from interlace.engine.expressions.filters.builtin import FUEL
@@ -22,7 +22,8 @@ from interlace.engine.expressions.template import Translation
 from interlace.engine.expressions.values import Missing, Names, described, missing_error, to_text
 
 _NAME: Final = "template"
-_COST: Final = 4
+_MAX_CALLS: Final = 250_000
+_NOTHING: Final[dict[str, Any]] = {}
 
 
 class TemplateFailure(ExpressionError):  # noqa: N818 - beside minijinja's TemplateError
@@ -34,18 +35,17 @@ class TemplateFailure(ExpressionError):  # noqa: N818 - beside minijinja's Templ
 
 
 class TemplateScope:
-    """What an expression of a template reads from: the names of the node, and the template's own."""
+    """What an expression of a template reads from: the names of the node, and in `values` the template's own.
+
+    One serves a whole rendering: expressions run one after the other, never inside each other.
+    """
 
     __slots__ = ("escapes", "lookup", "values")
 
-    def __init__(self, lookup: Callable[[str], object], values: dict[str, Any], *, escapes: bool) -> None:
+    def __init__(self, lookup: Callable[[str], object], *, escapes: bool) -> None:
         self.escapes = escapes
         self.lookup = lookup
-        self.values = values
-
-    def local(self, root: str) -> Any:
-        """Give the value of a name that the template binds."""
-        return self.values[root]
+        self.values: dict[str, Any] = {}
 
 
 class Template(Compiled):
@@ -73,11 +73,11 @@ class Template(Compiled):
 
         def render(names: Names) -> str:
             refill()
-            rendering = _Rendering(names, closures, escapes=escapes)
+            rendering = _Rendering(TemplateScope(names.lookup, escapes=escapes), closures)
             try:
                 return checked_text(environment.render_template(_NAME, **rendering.callbacks()))
             except minijinja.TemplateError as error:
-                raise _translated(error, rendering.line) from error
+                raise _translated(error) from error
 
         return render
 
@@ -85,15 +85,12 @@ class Template(Compiled):
 class _Rendering:
     """The callbacks of one rendering."""
 
-    __slots__ = ("_closures", "_escapes", "_lookup", "line")
+    __slots__ = ("_calls", "_closures", "_scope")
 
-    def __init__(
-        self, names: Names, closures: list[tuple[Run, tuple[str, ...], int]], *, escapes: bool
-    ) -> None:
-        self._escapes = escapes
-        self._lookup = names.lookup
+    def __init__(self, scope: TemplateScope, closures: list[tuple[Run, tuple[str, ...], int]]) -> None:
+        self._scope = scope
         self._closures = closures
-        self.line = 0
+        self._calls = 0
 
     def callbacks(self) -> dict[str, Any]:
         """Give what the program calls, by name."""
@@ -109,15 +106,13 @@ class _Rendering:
     def value(self, number: int, *arguments: Any) -> Any:
         """Compute an expression; the value may be missing."""
         run, names, line = self._closures[number]
-        charge_steps(_COST)
-        values: dict[str, Any] = {}
-        for name, argument in zip(names, arguments, strict=True):
-            if name.startswith("loop."):
-                values.setdefault("loop", {})[name[5:]] = argument
-            else:
-                values[name] = argument
+        self._calls += 1
+        if self._calls > _MAX_CALLS:
+            raise TemplateFailure("the template takes too many steps", line, "expression_limit")
+        scope = self._scope
+        scope.values = dict(zip(names, arguments, strict=True)) if names else _NOTHING
         try:
-            return run(TemplateScope(self._lookup, values, escapes=self._escapes))
+            return run(scope)
         except ExpressionError as error:
             self._fail(error, line)
 
@@ -193,8 +188,8 @@ def _environment(translation: Translation, *, autoescape: bool) -> minijinja.Env
     return environment
 
 
-def _translated(error: minijinja.TemplateError, line: int) -> ExpressionError:
-    at = error.line or line
+def _translated(error: minijinja.TemplateError) -> ExpressionError:
+    at = error.line or 0
     if error.kind == "OutOfFuel":
         return TemplateFailure(
             "the template takes too many steps or makes too much text", at, "expression_limit"

@@ -26,6 +26,8 @@ class SyntaxProblem(ExpressionError):  # noqa: N818 - a problem of the document,
         message: what is wrong and what to do.
         source: the whole text that was parsed.
         position: offset of the fault in `source`, in characters.
+
+    `line` and `column` count from 1; `place` is the path to the text inside a structure that was compiled as a whole.
     """
 
     def __init__(self, message: str, source: str, position: int) -> None:
@@ -34,6 +36,7 @@ class SyntaxProblem(ExpressionError):  # noqa: N818 - a problem of the document,
         self.line = source.count("\n", 0, position) + 1
         self.column = position - (source.rfind("\n", 0, position) + 1) + 1
         self.problem = message
+        self.place: tuple[Key, ...] = ()
         super().__init__(f"{message} (line {self.line}, column {self.column})", kind="syntax")
 
 

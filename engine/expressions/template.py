@@ -120,9 +120,9 @@ class _Translator:
         """Parse an expression here and give what stands for it."""
         return self._emit(self._node(conditional=conditional), form)
 
-    def _node(self, *, conditional: bool = True) -> Node:
+    def _node(self, *, conditional: bool = True, tested: bool = False) -> Node:
         node = self.parser.expression() if conditional else self.parser.without_condition()
-        self.references.extend(references(node, self.blocks.facts()))
+        self.references.extend(references(node, self.blocks.facts(), tested=tested))
         return node
 
     def _emit(self, node: Node, form: str = "value") -> str:
@@ -171,7 +171,7 @@ class _Translator:
     # The tags, each giving what stands inside the translated tag.
 
     def if_(self) -> str:
-        node = self._node()
+        node = self._node(tested=True)
         frame = self._open_block("if", scoped=False)
         frame.facts = shown(node, holds=True)
         frame.otherwise = shown(node, holds=False)
@@ -184,7 +184,7 @@ class _Translator:
             raise SyntaxProblem(f"an if has at most {_MAX_BRANCHES} branches", self.source, self.start)
         node_frame.facts = frame.otherwise
         self.blocks.frames.append(node_frame)
-        node = self._node()
+        node = self._node(tested=True)
         node_frame.facts = frame.otherwise | shown(node, holds=True)
         node_frame.otherwise = frame.otherwise | shown(node, holds=False)
         return f"elif {self._emit(node)}"
@@ -212,7 +212,7 @@ class _Translator:
         text = f"for {', '.join(targets)} in {items}"
         if self.parser.kind == "if":
             self.parser.advance()
-            node = self._node()
+            node = self._node(tested=True)
             frame.facts = shown(node, holds=True)
             text += f" if {self._emit(node)}"
         if self.parser.texts[self.parser.at] == "recursive":

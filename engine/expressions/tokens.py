@@ -25,6 +25,8 @@ _PLAIN_ESCAPES: Final = {
     "\\": "\\", "'": "'", '"': '"', "/": "/", "\n": "",
 }  # fmt: skip
 _KEYWORDS: Final = {word: word for word in ("and", "or", "not", "in", "is", "if", "else")}
+# Words that cannot start a reference: a node with such an id could not be read.
+WORDS: Final = frozenset({*_KEYWORDS, "true", "false", "none", "True", "False", "None"})
 END: Final = "end"
 
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from typing import Any, Final, Protocol, TypeAlias
 
 import orjson
@@ -18,15 +18,21 @@ class Missing:
     """Stands for a value that is not there; falsy, and never leaves the language.
 
     Args:
-        reason: why it is missing, in plain words (`ask was skipped: edge size.large not taken`).
+        reason: why it is missing, in plain words (`ask was skipped: edge size.large not taken`), or a function that
+            says it: most missing values get a default, and nobody asks why.
         reference: the reference that led here, as it is written; set by the evaluator.
     """
 
-    __slots__ = ("reason", "reference")
+    __slots__ = ("_reason", "reference")
 
-    def __init__(self, reason: str, reference: str = "") -> None:
-        self.reason = reason
+    def __init__(self, reason: str | Callable[[], str], reference: str = "") -> None:
+        self._reason = reason
         self.reference = reference
+
+    @property
+    def reason(self) -> str:
+        """Why it is missing."""
+        return self._reason if isinstance(self._reason, str) else self._reason()
 
     def __bool__(self) -> bool:
         return False

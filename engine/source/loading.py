@@ -12,6 +12,7 @@ from typing import Any
 import yaml
 from pydantic import ValidationError
 
+from interlace.engine.collection import collection_paused
 from interlace.engine.document import Document
 from interlace.engine.errors import InvalidDocument
 from interlace.engine.problems import Problem
@@ -71,6 +72,11 @@ class Source:
         if path[:1] == ["edges"]:
             place = place[:-2]
         return self._line([*place, *path], inner)
+
+    def edge_line(self, container: str | None, index: int) -> int | None:
+        """Line of an edge of the document, or of the body of a container."""
+        places = self._nodes.get(container) if container is not None else None
+        return self._line([*(places[0] if places else ()), *(("body",) if places else ()), "edges", index])
 
     def _line(self, path: Sequence[Step], inner: int = 0) -> int | None:
         return line_of(self._root, self._in_text(path), inner)
@@ -140,6 +146,11 @@ def load(text: str, *, name: str = "") -> Source:
     """
     if len(text) > MAX_BYTES:
         return _failed(name, "", _too_large())
+    with collection_paused():
+        return _load(text, name)
+
+
+def _load(text: str, name: str) -> Source:
     try:
         data = read(text.removeprefix("\ufeff"))
     except Unreadable as error:

@@ -5,10 +5,12 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
-from interlace.engine.problems import nearest
 from interlace.engine.protocols import Workflows
+from interlace.engine.schema import Schema, compatible, described
 from interlace.engine.validate.conditions import NEVER, Conditions
 from interlace.engine.validate.graph import END, Entry, Graph
+from interlace.engine.validate.inference import Inference
+from interlace.engine.validate.names import closed_properties
 from interlace.engine.validate.report import Report
 
 MAX_DEPTH = 10
@@ -54,7 +56,7 @@ def check_failure_handler(graph: Graph, report: Report) -> None:
         )  # fmt: skip
 
 
-def check_calls(graph: Graph, workflows: Workflows | None, report: Report) -> None:
+def check_calls(graph: Graph, workflows: Workflows | None, inference: Inference, report: Report) -> None:
     """Report calls of unknown workflows, recursion, and inputs that the called workflow does not take."""
     for entry in graph.entries:
         config = entry.spec.config
@@ -74,29 +76,38 @@ def check_calls(graph: Graph, workflows: Workflows | None, report: Report) -> No
                 fix="Push and publish it first, or correct the name.",
             )  # fmt: skip
             continue
-        _check_inputs(entry, signature[0], report)
+        _check_inputs(entry, signature[0], inference, report)
         _check_depth(entry, name, graph.document.name, workflows, report)
 
 
-def _check_inputs(entry: Entry, schema: Mapping[str, Any], report: Report) -> None:
+def _check_inputs(entry: Entry, schema: Schema, inference: Inference, report: Report) -> None:
     given = entry.spec.config.get("inputs", {})
     if not isinstance(given, dict):
         return
     properties: Mapping[str, Any] = schema.get("properties", {})
+    workflow = entry.spec.config["workflow"]
     for name in schema.get("required", ()):
         declared = properties.get(name)
         if name not in given and not (isinstance(declared, dict) and "default" in declared):
             report.add(
-                "missing_input", f"The workflow {entry.spec.config['workflow']!r} requires the input {name!r}.",
+                "missing_input", f"The workflow {workflow!r} requires the input {name!r}.",
                 node=entry.id, field="config.inputs", fix=f"Add {name}: … to inputs.",
             )  # fmt: skip
-    closed = schema.get("additionalProperties") is False or bool(properties)
-    for name in given if closed and not schema.get("additionalProperties") else ():
-        if name not in properties:
-            guess = nearest(name, properties)
+    closed = closed_properties(schema) is not None
+    for name, value in given.items():
+        field = f"config.inputs.{name}"
+        if name in properties:
+            type_ = inference.type_of(entry, "node", value)
+            if not compatible(type_, properties[name]) and not report.has(entry.id, field):
+                report.add(
+                    "wrong_type", f"The workflow {workflow!r} takes {described(properties[name])} as {name!r}, not {described(type_)}.",
+                    node=entry.id, field=field,
+                )  # fmt: skip
+        elif closed:
+            guess = report.nearest(name, properties)
             report.add(
-                "unknown_input", f"The workflow {entry.spec.config['workflow']!r} declares no input {name!r}.",
-                node=entry.id, field=f"config.inputs.{name}", fix=f"Did you mean {guess!r}?" if guess else None,
+                "unknown_input", f"The workflow {workflow!r} declares no input {name!r}.",
+                node=entry.id, field=field, fix=f"Did you mean {guess!r}?" if guess else None,
             )  # fmt: skip
 
 
@@ -115,7 +126,9 @@ def _check_depth(entry: Entry, name: str, document: str, workflows: Workflows, r
             return False
         if callee in heights:
             return True
-        inner = sorted(workflows.callees(callee, pinned))
+        # A call names its version; which of them a callee means is not known here, so both are followed.
+        versions = {pinned, "published", "latest"} if way[1:] else {pinned}
+        inner = sorted(frozenset().union(*(workflows.callees(callee, version) for version in versions)))
         if not all(follow(below, "published", here) for below in inner):
             return False
         heights[callee] = 1 + max((heights[below] for below in inner), default=-1)

@@ -14,7 +14,7 @@ def connect(graph: Graph, report: Report) -> None:
     for scope in graph.scopes:
         wiring = _Wiring(graph, scope, report)
         for index, edge in enumerate(scope.body.edges):
-            wiring.add(edge, f"edges[{index}]", index)
+            wiring.add(edge, index)
 
 
 def shown(edge: Edge) -> str:
@@ -33,25 +33,25 @@ class _Wiring:
         self._report = report
         self._joined: set[tuple[str, str, str]] = set()
 
-    def add(self, edge: Edge, field: str, index: int) -> None:
+    def add(self, edge: Edge, index: int) -> None:
         """Check an edge and join its nodes."""
         by_id = self._scope.by_id
         source, target = by_id.get(edge.from_), by_id.get(edge.to)
         if source is None:
-            self._unknown_end(edge, edge.from_, field)
+            self._unknown_end(edge, edge.from_, index)
             if target is not None:
                 target.certain = False
             return
         source.taken.setdefault(edge.handle, index)
         if target is None and edge.to not in JUMPS:
-            self._unknown_end(edge, edge.to, field)
+            self._unknown_end(edge, edge.to, index)
             return
-        if not self._allowed(source, target, edge, field):
+        if not self._allowed(source, target, edge, index):
             return
         key = (edge.from_, edge.handle, edge.to)
         if key in self._joined:
             self._add(
-                "duplicate_edge", edge, field, f"The edge {shown(edge)} stands twice.", "Remove one of them."
+                "duplicate_edge", edge, index, f"The edge {shown(edge)} stands twice.", "Remove one of them."
             )
             return
         self._joined.add(key)
@@ -63,41 +63,45 @@ class _Wiring:
         source.outgoing.append((edge.handle, target))
         target.incoming.append((source, edge.handle))
 
-    def _add(self, code: str, edge: Edge, field: str, message: str, fix: str | None) -> None:
-        self._report.add(code, message, node=edge.from_, field=field, fix=fix)
+    def _add(self, code: str, edge: Edge, index: int, message: str, fix: str | None) -> None:
+        container = self._scope.container.id if self._scope.container is not None else None
+        self._report.add_edge(code, message, node=edge.from_, container=container, index=index, fix=fix)
 
-    def _unknown_end(self, edge: Edge, name: str, field: str) -> None:
+    def _unknown_end(self, edge: Edge, name: str, index: int) -> None:
         """One end of an edge is no node of the scope."""
         other = self._graph.by_id.get(name)
         if other is not None:
             message = f"The edge {shown(edge)} stands in {_place(self._scope)}, but {name!r} is a node of {_place(other.scope)}."
             fix = "Edges join nodes of one body; inside a body, outer nodes are read by their ids."
-            self._add("edge_across_bodies", edge, field, message, fix)
+            self._add("edge_across_bodies", edge, index, message, fix)
             return
         guess = self._report.nearest(name, self._scope.by_id)
+        if guess is not None and name == edge.to:
+            # Most likely that node was meant, so it is not cut off as well.
+            self._scope.by_id[guess].certain = False
         fix = f"Did you mean {guess!r}?" if guess else f"Add a node with the id {name!r}, or remove the edge."
         self._add(
-            "unknown_node", edge, field, f"The edge {shown(edge)} names {name!r}, which is no node.", fix
+            "unknown_node", edge, index, f"The edge {shown(edge)} names {name!r}, which is no node.", fix
         )
 
-    def _allowed(self, source: Entry, target: Entry | None, edge: Edge, field: str) -> bool:
+    def _allowed(self, source: Entry, target: Entry | None, edge: Edge, index: int) -> bool:
         """Whether the edge may stand there at all; an unknown handle is reported, but keeps the edge."""
         if target is None and self._scope.container is None:
             message = f"{edge.to} is a target inside the body of an ITERATION or LOOP only."
-            self._add("break_outside_body", edge, field, message, "End the path at an END instead.")
+            self._add("break_outside_body", edge, index, message, "End the path at an END instead.")
             return False
         if target is not None and target.spec.type == START:
             message = f"The edge {shown(edge)} ends at START, where every run begins."
-            self._add("edge_into_start", edge, field, message, "Remove the edge; use a LOOP to repeat.")
+            self._add("edge_into_start", edge, index, message, "Remove the edge; use a LOOP to repeat.")
             return False
         if source.spec.type == END:
             message = f"The edge {shown(edge)} begins at END, after which nothing comes."
-            self._add("edge_from_end", edge, field, message, "Let the edge begin at the node before the END.")
+            self._add("edge_from_end", edge, index, message, "Let the edge begin at the node before the END.")
             return False
-        self._check_handle(source, edge, field)
+        self._check_handle(source, edge, index)
         return True
 
-    def _check_handle(self, source: Entry, edge: Edge, field: str) -> None:
+    def _check_handle(self, source: Entry, edge: Edge, index: int) -> None:
         handles = source.handles
         if handles is None or edge.handle in handles:
             if edge.handle == ERROR and source.spec.on_error != "branch":
@@ -105,7 +109,7 @@ class _Wiring:
                 self._add(
                     "error_edge_without_branch",
                     edge,
-                    field,
+                    index,
                     message,
                     "Set on_error: branch, or remove the edge.",
                 )
@@ -116,7 +120,7 @@ class _Wiring:
         self._add(
             "unknown_handle",
             edge,
-            field,
+            index,
             message,
             f"Did you mean {guess!r}?" if guess and guess != ERROR else None,
         )
@@ -133,7 +137,7 @@ def check_handles(graph: Graph, report: Report) -> None:
         if entry.handles is None or entry.spec.type == END or entry.spec.disabled:
             continue
         if not entry.taken:
-            if entry.scope.container is None:
+            if entry.scope.container is None and entry.certain:
                 report.add(
                     "side_branch", f"The path ends at {entry.id!r}, which is no END; its result is in no output.",
                     node=entry.id, field="id", occurrence=entry.occurrence,
@@ -141,7 +145,8 @@ def check_handles(graph: Graph, report: Report) -> None:
                 )  # fmt: skip
             continue
         branches = [handle for handle in entry.handles if handle != ERROR]
-        if len(branches) > 1:
+        # A misspelt handle is reported at its edge; the handle that was meant is not missing as well.
+        if len(branches) > 1 and entry.taken.keys() <= {*entry.handles}:
             _check_branches(entry, branches, report)
 
 

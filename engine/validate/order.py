@@ -68,8 +68,9 @@ def _report_cycle(scope: Scope, knot: dict[int, Entry], graph: nx.DiGraph[int], 
     index = next(
         position for position, edge in enumerate(scope.body.edges) if edge.from_ == last and edge.to == back
     )
-    report.add(
-        "cycle", f"The edges form a cycle: {' -> '.join([*ids, back])}.", node=last, field=f"edges[{index}]",
+    container = scope.container.id if scope.container is not None else None
+    report.add_edge(
+        "cycle", f"The edges form a cycle: {' -> '.join([*ids, back])}.", node=last, container=container, index=index,
         fix="Remove an edge of it, or put the nodes that repeat into the body of a LOOP.",
     )  # fmt: skip
 

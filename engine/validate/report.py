@@ -48,13 +48,35 @@ class Report:
         line = None
         if self._source is not None:
             line = self._source.line(node, field, inner=inner, occurrence=occurrence)
-        if severity is None:
-            severity = CODES[code].severity
-        if severity == "error":
-            self._errors.add((node, field))
-        self._found[
+        severity = severity or CODES[code].severity
+        self._keep(
             Problem(code=code, message=message, severity=severity, node=node, field=field, line=line, fix=fix)
-        ] = None
+        )
+
+    def add_edge(
+        self, code: str, message: str, *, node: str, container: str | None, index: int, fix: str | None
+    ) -> None:
+        """Add a problem of an edge, which stands at its source node.
+
+        Args:
+            code: one of `CODES`.
+            message: what is wrong.
+            node: the edge's source as it is written.
+            container: the node whose body lists the edge, None for the document.
+            index: place in that list.
+            fix: what to do.
+        """
+        line = self._source.edge_line(container, index) if self._source is not None else None
+        severity = CODES[code].severity
+        field = f"edges[{index}]"
+        self._keep(
+            Problem(code=code, message=message, severity=severity, node=node, field=field, line=line, fix=fix)
+        )
+
+    def _keep(self, problem: Problem) -> None:
+        if problem.severity == "error":
+            self._errors.add((problem.node, problem.field))
+        self._found[problem] = None
 
     def nearest(self, name: str, known: Collection[str]) -> str | None:
         """The known name most like `name`, None where nothing is close or too much was compared already."""

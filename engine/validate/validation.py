@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 
+from interlace.engine.collection import collection_paused
 from interlace.engine.document import Document
 from interlace.engine.errors import InvalidDocument
 from interlace.engine.problems import Problem
@@ -87,13 +88,20 @@ def validate(
         workflows: the other workflows; calls are not checked where it is not given.
         source: the text it came from, for lines.
     """
+    with collection_paused():
+        return _validate(document, registry, workflows, source)
+
+
+def _validate(
+    document: Document, registry: Registry, workflows: Workflows | None, source: Source | None
+) -> Validation:
     report = Report(source)
     graph = build(document)
     check_nodes(graph, registry, report)
     check_ends(graph, report)
     connect(graph, report)
-    check_handles(graph, report)
     sort(graph, report)
+    check_handles(graph, report)
     conditions = note_conditions(graph, report)
     accesses = Accesses()
     inference = Inference(graph, References(graph, conditions, accesses, report), workflows, report)
@@ -102,7 +110,7 @@ def validate(
         check_assignments(entry, graph, inference, accesses, report)
     check_races(accesses, conditions, report)
     check_outputs(graph, conditions, report)
-    check_calls(graph, workflows, report)
+    check_calls(graph, workflows, inference, report)
     check_failure_handler(graph, report)
     check_declarations(graph, report)
     _ask_types(graph, report)

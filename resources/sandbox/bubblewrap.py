@@ -12,15 +12,43 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import NamedTuple
 
-from interlace.resources.sandbox.contract import CodeResult, Limits
+from interlace.resources.sandbox.contract import CodeError, CodeResult, Limits
 from interlace.resources.sandbox.engine import EngineUnavailable
 from interlace.resources.sandbox.flight import Landing, fly
 from interlace.resources.sandbox.installation import installation
-from interlace.resources.sandbox.verdict import judge
-from interlace.resources.sandbox.zygote import Child, Zygote, ZygoteFault, command
+from interlace.resources.sandbox.profile import command
+from interlace.resources.sandbox.verdict import judge, read_value
+from interlace.resources.sandbox.zygote import Child, Zygote, ZygoteFault
 
 _MOST_ZYGOTES = 4
-_PROBE = "def main():\n    import os\n    return {'uid': os.getuid(), 'pid': os.getpid()}\n"
+# The self-test runs this and takes nothing for granted: each entry is one wall.
+_PROBE = """
+import ctypes, os, socket
+def refused(attempt):
+    try:
+        attempt()
+    except PermissionError:
+        return True
+def main():
+    header, sets = (ctypes.c_uint32 * 2)(0x20080522, 0), (ctypes.c_uint32 * 6)()
+    ctypes.CDLL(None).capget(header, sets)
+    return {
+        "user": os.getuid(), "process": os.getpid(), "rights": sum(sets), "processes": os.listdir("/proc"),
+        "files": os.listdir("/work"), "socket": refused(socket.socket), "fork": refused(os.fork),
+        "namespace": ctypes.CDLL(None).unshare(0x10000000), "writable": os.access("/", os.W_OK),
+    }
+"""
+_WALLS = {
+    "user": 1000,
+    "process": 1,
+    "rights": 0,
+    "processes": [],
+    "files": [],
+    "socket": True,
+    "fork": True,
+    "namespace": -1,
+    "writable": False,
+}
 _SYSTEM_FIX = (
     "allow unprivileged user namespaces (sysctl kernel.unprivileged_userns_clone=1, "
     "kernel.apparmor_restrict_unprivileged_userns=0; in Docker a seccomp profile that permits them), "
@@ -38,10 +66,19 @@ class _Nursery:
 
     def __init__(self, zygote: Zygote) -> None:
         self.zygote = zygote
+        self.users = 0  # runs that are about to take a child or have one
         self._spare: asyncio.Task[Child] | None = None
 
-    async def take(self) -> Child:
-        """A waiting child; the next one is ordered at once."""
+    async def fly(self, code: str, inputs: bytes, limits: Limits) -> Landing:
+        """Run once in a fresh child, for a user who was counted. Raises ZygoteFault."""
+        try:
+            return await fly(await self._take(), code, inputs, limits)
+        finally:
+            self.users -= 1
+
+    async def _take(self) -> Child:
+        """A waiting child; the next one is ordered at once. Raises ZygoteFault."""
+        self.zygote.notice()
         spare, self._spare = self._spare, None
         child = await self._claim(spare) if spare is not None else await self.zygote.child()
         if child.ended.done():  # somebody ended it while it waited
@@ -105,6 +142,7 @@ class Bubblewrap:
         self._as_root: bool | None = None
         self._nurseries: dict[_Key, _Nursery] = {}
         self._starting = asyncio.Lock()  # holds back a second start of the same zygote
+        self._era = 0  # counts the closings
 
     async def check(self) -> None:
         """Run a real piece of code once. Raises EngineUnavailable."""
@@ -136,8 +174,12 @@ class Bubblewrap:
     async def _probe(self) -> None:
         limits = Limits(seconds=20)
         landing = await self._fly(_Key(network=False, packages=()), _PROBE, b"{}", limits)
-        if landing.body != b'{"uid":1000,"pid":1}':
-            said = landing.stderr.strip() or f"the self-test gave {landing.body!r}, exit {landing.end.exit}"
+        found = read_value(landing.body, wide=False)
+        if found != _WALLS:
+            said = (
+                landing.stderr.strip()
+                or f"the self-test found {found or landing.meta!r}, exit {landing.end.exit}"
+            )
             raise ZygoteFault(said)
 
     async def run(
@@ -151,15 +193,21 @@ class Bubblewrap:
         return judge(landing, limits)
 
     async def _fly(self, key: _Key, code: str, inputs: bytes, limits: Limits) -> Landing:
+        era = self._era
+        nursery = await self._nursery(key, era)
         try:
-            child = await (await self._nursery(key)).take()
+            landing = await nursery.fly(code, inputs, limits)
         except ZygoteFault:
-            # It died since the last run; no code has begun, so a new one may take the run.
-            child = await (await self._nursery(key)).take()
-        return await fly(child, code, inputs, limits)
+            landing = None
+        if landing is None or (not landing.begun and not landing.timed_out):
+            # The process died while it waited for its job. No code has begun, so a new one may take it.
+            landing = await (await self._nursery(key, era)).fly(code, inputs, limits)
+        return landing
 
-    async def _nursery(self, key: _Key) -> _Nursery:
+    async def _nursery(self, key: _Key, era: int) -> _Nursery:
         async with self._starting:
+            if era != self._era:
+                raise CodeError("the sandbox was closed before the code began", kind="killed")
             nursery = self._nurseries.pop(key, None)
             if nursery is not None and not nursery.zygote.alive:
                 await nursery.close()
@@ -167,9 +215,10 @@ class Bubblewrap:
             if nursery is None:
                 nursery = _Nursery(await self._start(key))
             self._nurseries[key] = nursery  # the newest last
-            while len(self._nurseries) > _MOST_ZYGOTES:
-                oldest = next(iter(self._nurseries))
-                await self._nurseries.pop(oldest).close()
+            idle = [old for old, known in self._nurseries.items() if not known.users and old != key]
+            for old in idle[: max(0, len(self._nurseries) - _MOST_ZYGOTES)]:
+                await self._nurseries.pop(old).close()
+            nursery.users += 1
             return nursery
 
     async def _start(self, key: _Key) -> Zygote:
@@ -184,7 +233,9 @@ class Bubblewrap:
         return await Zygote.start(line, as_root=self._as_root, network=key.network, packages=packages)
 
     async def close(self) -> None:
-        """End every zygote and all their children."""
-        nurseries, self._nurseries = list(self._nurseries.values()), {}
-        for nursery in nurseries:
-            await nursery.close()
+        """End every zygote and all their children; what runs fails, what waits does not begin."""
+        self._era += 1
+        async with self._starting:
+            nurseries, self._nurseries = list(self._nurseries.values()), {}
+            for nursery in nurseries:
+                await nursery.close()

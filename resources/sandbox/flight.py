@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import asyncio
 import contextlib
-import json
 import os
+import signal
 import struct
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -14,21 +14,28 @@ from typing import Any
 import orjson
 
 from interlace.resources.sandbox.contract import JsonValue, Limits
+from interlace.resources.sandbox.inside.values import to_json
 from interlace.resources.sandbox.zygote import Child, End
 
 JOB = struct.Struct(">III")
 OUTCOME = struct.Struct(">IQ")
+_BEGUN = 1  # the byte that comes before the outcome, when the code begins
+_HEAD = _BEGUN + OUTCOME.size
 _META_BYTES = 64_000
 _CHUNK = 1 << 18
 # After its cap a stream is read only so often and thrown away: the writer is slowed, not this process.
 _PAUSE = 0.005
-_GRACE = 2.0
+_GRACE = 10.0  # a killed process is gone at once; on a starved machine the news may take longer
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Landing:
-    """How a run ended. `meta` is None when the process ended without an outcome of its own."""
+    """How a run ended. `meta` is None when the process ended without an outcome of its own.
 
+    `begun` is False when the process ended before the user's code began.
+    """
+
+    begun: bool
     meta: dict[str, Any] | None
     body: bytes
     stdout: str
@@ -39,12 +46,13 @@ class Landing:
 
 
 def encode(inputs: Mapping[str, JsonValue]) -> bytes:
-    """The inputs as a JSON object. Raises TypeError or ValueError for what has no JSON form."""
-    try:
-        return orjson.dumps(inputs)
-    except TypeError:
-        # Integers beyond 64 bits; whatever else fails, fails here again with its reason.
-        return json.dumps(dict(inputs), allow_nan=False).encode()
+    """The inputs as a JSON object. Raises ValueError with the path of what has no JSON form."""
+    with contextlib.suppress(TypeError):
+        data = orjson.dumps(inputs)
+        # It writes NaN as null; without a null there was none.
+        if b"null" not in data:
+            return data
+    return to_json(dict(inputs))[0]
 
 
 class _Stream:
@@ -101,7 +109,7 @@ class _Answer:
         self._socket = child.job
         self._cap = body_cap
         self._data = bytearray()
-        self._wanted = OUTCOME.size
+        self._wanted = _HEAD
         self._sizes: tuple[int, int] | None = None
         self.overflow = False
         self.done: asyncio.Future[None] = self._loop.create_future()
@@ -115,10 +123,10 @@ class _Answer:
         except OSError:
             chunk = b""
         self._data += chunk
-        if self._sizes is None and len(self._data) >= OUTCOME.size:
-            meta, body = OUTCOME.unpack_from(self._data)
+        if self._sizes is None and len(self._data) >= _HEAD:
+            meta, body = OUTCOME.unpack_from(self._data, _BEGUN)
             self._sizes = (meta, body)
-            self._wanted = OUTCOME.size + meta + body
+            self._wanted = _HEAD + meta + body
             self.overflow = meta > _META_BYTES or body > self._cap
         if not chunk or self.overflow or len(self._data) >= self._wanted:
             self.stop()
@@ -128,13 +136,17 @@ class _Answer:
         if not self.done.done():
             self.done.set_result(None)
 
+    @property
+    def begun(self) -> bool:
+        return bool(self._data)
+
     def read(self) -> tuple[dict[str, Any] | None, bytes]:
         """The outcome and the result's bytes; None when no whole, well-formed outcome came."""
         if self._sizes is None or self.overflow or len(self._data) < self._wanted:
             return None, b""
-        meta_end = OUTCOME.size + self._sizes[0]
+        meta_end = _HEAD + self._sizes[0]
         try:
-            meta = orjson.loads(self._data[OUTCOME.size : meta_end])
+            meta = orjson.loads(self._data[_HEAD:meta_end])
         except orjson.JSONDecodeError:
             return None, b""
         return (meta, bytes(self._data[meta_end : self._wanted])) if isinstance(meta, dict) else (None, b"")
@@ -156,9 +168,11 @@ async def fly(child: Child, code: str, inputs: bytes, limits: Limits) -> Landing
         except TimeoutError:
             timed_out = True
         child.kill()
-        end = await asyncio.wait_for(child.ended, _GRACE)
+        await asyncio.wait({child.ended}, timeout=_GRACE)
+        end = child.ended.result() if child.ended.done() else End(-signal.SIGKILL, 0.0, 0)
         meta, body = answer.read()
         return Landing(
+            begun=answer.begun,
             meta=meta,
             body=body,
             stdout=out.finish(),

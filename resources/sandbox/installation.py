@@ -39,7 +39,6 @@ print(json.dumps(sorted(path for path in found if ".so" in path)))
 class Installation:
     """Mounts of the sandbox: read-only binds (source, target), symbolic links (text, place), hidden folders."""
 
-    interpreter: str
     binds: tuple[tuple[str, str], ...]
     links: tuple[tuple[str, str], ...]
     hidden: tuple[str, ...]
@@ -51,13 +50,15 @@ def installation() -> Installation:
     """Work out the mounts for the interpreter that runs this process. Raises OSError when it cannot be started."""
     base = Path(sys.base_prefix).resolve()
     executable = Path(getattr(sys, "_base_executable", "") or sys.executable).resolve()
-    version = f"python{sys.version_info.major}.{sys.version_info.minor}"
-    inside = f"{PREFIX}/{sys.platlibdir}/{version}"
+    name = version()
+    inside = f"{PREFIX}/{sys.platlibdir}/{name}"
     standard = _standard_library(base)
-    binds = [(str(executable), f"{PREFIX}/bin/{version}"), (str(standard), inside)]
+    binds = [(str(executable), f"{PREFIX}/bin/{name}"), (str(standard), inside)]
     if sys.platlibdir != "lib":
-        binds.append((str(base / "lib" / version), f"{PREFIX}/lib/{version}"))
-    hidden = [f"{inside}/{name}" for name in ("site-packages", "dist-packages") if (standard / name).is_dir()]
+        binds.append((str(base / "lib" / name), f"{PREFIX}/lib/{name}"))
+    hidden = [
+        f"{inside}/{place}" for place in ("site-packages", "dist-packages") if (standard / place).is_dir()
+    ]
     libraries, folders = _libraries(executable, base)
     binds += libraries
     binds += [(folder, folder) for folder in folders]
@@ -72,12 +73,16 @@ def installation() -> Installation:
     if zones is not None:
         binds.append((str(zones), ZONES))
     return Installation(
-        interpreter=f"{PREFIX}/bin/{version}",
         binds=tuple(binds),
         links=tuple(links),
         hidden=tuple(hidden),
         library_path=f"{PREFIX}/shared",
     )
+
+
+def version() -> str:
+    """The name of this Python's program and folder: `python3.11`."""
+    return f"python{sys.version_info.major}.{sys.version_info.minor}"
 
 
 def _standard_library(base: Path) -> Path:

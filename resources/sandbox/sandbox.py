@@ -107,7 +107,7 @@ class Sandbox:
         self._permit(packages, fast=fast, network=network)
         try:
             data = encode(inputs)
-        except (TypeError, ValueError) as error:
+        except ValueError as error:
             raise CodeError(f"the inputs have no JSON form: {error}", kind="bad_input") from error
         async with self._slots:
             if fast:

@@ -8,7 +8,6 @@ import importlib.util
 import json
 import struct
 import sys
-import time
 from pathlib import Path
 from typing import Any
 
@@ -119,9 +118,7 @@ class Wasm:
             "output_bytes": limits.output_bytes,
             "stdout_bytes": limits.stdout_kb * 1000,
         }
-        began = time.monotonic()
-        answer = await self._ask(job, limits)
-        return _judge(answer, limits, time.monotonic() - began)
+        return _judge(await self._ask(job, limits), limits)
 
     async def _ask(self, job: dict[str, Any], limits: Limits) -> dict[str, Any]:
         runner = self._idle.pop() if self._idle else await _Runner.start()
@@ -151,7 +148,7 @@ class Wasm:
             await runner.close()
 
 
-def _judge(answer: dict[str, Any], limits: Limits, seconds: float) -> CodeResult:
+def _judge(answer: dict[str, Any], limits: Limits) -> CodeResult:
     stdout, stderr, meta = answer["stdout"], answer["stderr"], answer.get("meta")
     fault = answer["fault"]
     if fault == "timeout":
@@ -172,4 +169,4 @@ def _judge(answer: dict[str, Any], limits: Limits, seconds: float) -> CodeResult
         raise CodeError(
             "the result that came back is no JSON object", kind="bad_result", stdout=stdout, stderr=stderr
         )
-    return CodeResult(value=value, stdout=stdout, stderr=stderr, cpu_seconds=seconds)
+    return CodeResult(value=value, stdout=stdout, stderr=stderr, cpu_seconds=answer["cpu"])

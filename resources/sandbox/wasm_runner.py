@@ -11,6 +11,7 @@ import os
 import queue
 import struct
 import threading
+import time
 from typing import Any
 
 import eryx
@@ -62,6 +63,7 @@ def _run(job: dict[str, Any]) -> dict[str, Any]:
         **{name: job[name] for name in ("modules", "code", "memory_mb", "output_bytes")}
         | {"inputs": job["inputs"].encode()}
     )
+    before = time.process_time()
     answer: dict[str, Any] = {"meta": None, "body": "", "fault": ""}
     try:
         done = eryx.Sandbox(resource_limits=limits, on_stdout=out, on_stderr=err).execute(script)
@@ -75,8 +77,7 @@ def _run(job: dict[str, Any]) -> dict[str, Any]:
     else:
         if isinstance(done.result, dict):
             answer |= {"meta": done.result.get("meta"), "body": done.result.get("body")}
-        answer["peak"] = done.peak_memory_bytes
-    return answer | {"stdout": out.text(), "stderr": err.text()}
+    return answer | {"stdout": out.text(), "stderr": err.text(), "cpu": time.process_time() - before}
 
 
 def _read_jobs(source: int, jobs: queue.SimpleQueue[bytes]) -> None:

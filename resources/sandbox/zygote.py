@@ -4,29 +4,22 @@ from __future__ import annotations
 
 import asyncio
 import contextlib
-import fcntl
 import itertools
 import json
 import os
 import signal
 import socket
-import sys
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
 
-from interlace.resources.sandbox.installation import Installation
+from interlace.resources.sandbox.profile import HOME, boot, source_files
 
 # Owns nothing on any usual system, and lies inside the range that user namespaces of containers map.
 RUN_UID = 65533
-HOME = "/zygote"
 START_SECONDS = 20.0
 _PACKET = 4096
 _PIPE_BYTES = 1 << 18
-_INSIDE = Path(__file__).parent / "inside"
-_MODULES = ("__init__", "confine", "harness", "seccomp", "syscalls", "values", "zygote")
-_PACKAGE = "interlace.resources.sandbox.inside"
-_BOOT = f"import sys; sys.path.insert(0, {HOME!r}); from {_PACKAGE}.zygote import main; main()"
 
 
 class ZygoteFault(Exception):  # noqa: N818 - says what it is
@@ -67,57 +60,6 @@ class Child:
         self.out = self.err = self.pidfd = -1
 
 
-def command(
-    bwrap: Path, python: Installation, *, as_root: bool, network: bool, packages: Mapping[str, Path]
-) -> list[str]:
-    """The bubblewrap call up to the program, without the descriptors that `start` adds."""
-    line = [str(bwrap), "--unshare-pid", "--unshare-ipc", "--unshare-uts", "--unshare-cgroup-try"]
-    line += ["--hostname", "sandbox", "--die-with-parent", "--new-session", "--clearenv"]
-    # Root sets the mounts up as root (the installation may lie in its home) and leaves root inside.
-    line += (
-        ["--cap-drop", "ALL", "--cap-add", "CAP_SETUID", "--cap-add", "CAP_SETGID"]
-        if as_root
-        else ["--unshare-user"]
-    )
-    if not network:
-        line.append("--unshare-net")
-    for name, value in (
-        ("PYTHONHOME", "/python"),
-        ("PYTHONHASHSEED", "0"),
-        ("LD_LIBRARY_PATH", python.library_path),
-        ("LANG", "C.UTF-8"),
-        ("MALLOC_ARENA_MAX", "2"),
-    ):
-        line += ["--setenv", name, value]
-    for text, place in python.links:
-        line += ["--symlink", text, place]
-    binds = [*python.binds, *((str(path), f"/packages/{name}") for name, path in packages.items())]
-    if network:
-        binds += [(place, place) for place in _network_files()]
-    for folder in sorted({str(parent) for _, target in binds for parent in Path(target).parents}):
-        # Left to bubblewrap they would be for root only.
-        line += ["--perms", "0755", "--dir", folder]
-    for source, target in binds:
-        line += ["--ro-bind", source, target]
-    for place in python.hidden:
-        line += ["--perms", "0755", "--tmpfs", place, "--remount-ro", place]
-    line += ["--proc", "/proc", "--tmpfs", "/dev"]
-    for device in ("null", "zero", "full", "random", "urandom"):
-        line += ["--dev-bind", f"/dev/{device}", f"/dev/{device}"]
-    return [*line, "--dir", "/dev/shm", "--remount-ro", "/dev", "--dir", "/work", "--dir", "/tmp"]  # noqa: S108 - inside
-
-
-def _network_files() -> list[str]:
-    """What name resolution and TLS read, by real path where it is a link."""
-    import ssl  # noqa: PLC0415 - only for runs with network
-
-    paths = ssl.get_default_verify_paths()
-    wanted = ["/etc/resolv.conf", "/etc/hosts", "/etc/nsswitch.conf", "/etc/gai.conf", "/etc/services"]
-    wanted += [paths.openssl_cafile, paths.openssl_capath, "/etc/ssl/certs", "/etc/ca-certificates"]
-    wanted.append("/usr/share/ca-certificates")
-    return sorted({place for place in wanted if place and Path(place).exists()})
-
-
 class Zygote:
     """A running zygote, bound to the event loop that started it."""
 
@@ -131,7 +73,7 @@ class Zygote:
         self._waiting: dict[int, tuple[Child, asyncio.Future[None]]] = {}
         self._running: dict[int, Child] = {}
         self.alive = True
-        self._loop.add_reader(control.fileno(), self._hear)
+        self._loop.add_reader(control.fileno(), self.notice)
 
     @classmethod
     async def start(
@@ -142,48 +84,24 @@ class Zygote:
         Raises:
             ZygoteFault: with what bubblewrap or the interpreter said.
         """
-        here, there = socket.socketpair(socket.AF_UNIX, socket.SOCK_SEQPACKET)
-        here.setblocking(False)
-        files: list[int] = []
-        info, far_info = os.pipe()
-        files.append(far_info)
-        settings = {
+        settings: dict[str, object] = {
             "uid": RUN_UID if as_root else None,
             "network": network,
             "paths": [f"/packages/{name}" for name in packages],
-            "control": there.fileno(),
             "home": HOME,
         }
+        here, there = socket.socketpair(socket.AF_UNIX, socket.SOCK_SEQPACKET)
+        here.setblocking(False)
+        info, far_info = os.pipe()
         try:
-            line = [*line, "--info-fd", str(far_info), *_source_files(files), "--remount-ro", "/", "--"]
-            line += [
-                "/python/bin/" + _interpreter(),
-                "-s",
-                "-S",
-                "-P",
-                "-B",
-                "-c",
-                _BOOT,
-                json.dumps(settings),
-            ]
-            process = await asyncio.create_subprocess_exec(
-                *line,
-                stdin=asyncio.subprocess.DEVNULL,
-                stdout=asyncio.subprocess.DEVNULL,
-                stderr=asyncio.subprocess.PIPE,
-                pass_fds=[there.fileno(), *files],
-                env={},
-                cwd="/",
-                start_new_session=True,
-            )
-        except OSError as error:
+            process = await _launch(line, {**settings, "control": there.fileno()}, info=far_info)
+        except BaseException:
             here.close()
             os.close(info)
-            raise ZygoteFault(f"{line[0]} cannot be started: {error}") from error
+            raise
         finally:
             there.close()
-            for descriptor in files:
-                os.close(descriptor)
+            os.close(far_info)
         zygote = cls(process, here)
         try:
             await asyncio.wait_for(asyncio.shield(zygote._ready), START_SECONDS)
@@ -201,6 +119,7 @@ class Zygote:
 
     async def child(self) -> Child:
         """A fresh confined process that waits for its job. Raises ZygoteFault."""
+        self.notice()
         if not self.alive:
             raise ZygoteFault("the zygote has ended")
         job, far_job = socket.socketpair(socket.AF_UNIX, socket.SOCK_STREAM)
@@ -209,6 +128,8 @@ class Zygote:
         job.setblocking(False)
         os.set_blocking(out, False)
         os.set_blocking(err, False)
+        import fcntl  # noqa: PLC0415 - not on Windows, where only this engine is missing
+
         with contextlib.suppress(OSError):  # the user's share of pipe memory may be used up
             fcntl.fcntl(out, fcntl.F_SETPIPE_SZ, _PIPE_BYTES)
         child = Child(job, out, err)
@@ -277,8 +198,8 @@ class Zygote:
         self._waiting.clear()
         self._running.clear()
 
-    def _hear(self) -> None:
-        """Take all packets that wait on the control channel."""
+    def notice(self) -> None:
+        """Take all packets that wait on the control channel, and see whether the zygote has ended."""
         while self.alive:
             try:
                 packet, descriptors, _, _ = socket.recv_fds(self._control, _PACKET, 1)
@@ -326,21 +247,24 @@ class Zygote:
         return said.decode("utf-8", "replace").strip()
 
 
-def _interpreter() -> str:
-    return f"python{sys.version_info.major}.{sys.version_info.minor}"
-
-
-def _source_files(files: list[int]) -> list[str]:
-    """Arguments that copy our inside package into the sandbox; their descriptors are added to `files`."""
-    line: list[str] = []
-    place = HOME
-    for part in ("", *_PACKAGE.split(".")):
-        place = f"{place}/{part}" if part else place
-        line += ["--perms", "0755", "--dir", place]
-    for name in _MODULES:
-        descriptor = os.memfd_create(name)
-        files.append(descriptor)
-        os.write(descriptor, (_INSIDE / f"{name}.py").read_bytes())
-        os.lseek(descriptor, 0, os.SEEK_SET)
-        line += ["--perms", "0444", "--file", str(descriptor), f"{place}/{name}.py"]
-    return line
+async def _launch(line: list[str], settings: dict[str, object], *, info: int) -> asyncio.subprocess.Process:
+    """Start bubblewrap with the zygote in it; `info` is where it tells its process 1. Raises ZygoteFault."""
+    files: list[int] = []
+    try:
+        line = [*line, "--info-fd", str(info), *source_files(files), "--remount-ro", "/", "--"]
+        return await asyncio.create_subprocess_exec(
+            *line,
+            *boot(json.dumps(settings)),
+            stdin=asyncio.subprocess.DEVNULL,
+            stdout=asyncio.subprocess.DEVNULL,
+            stderr=asyncio.subprocess.PIPE,
+            pass_fds=[int(str(settings["control"])), info, *files],
+            env={},
+            cwd="/",
+            start_new_session=True,
+        )
+    except OSError as error:
+        raise ZygoteFault(f"{line[0]} cannot be started: {error}") from error
+    finally:
+        for descriptor in files:
+            os.close(descriptor)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
+from itertools import pairwise
 from typing import Any
 
 import interlace.nodes
@@ -62,7 +63,7 @@ async def run_node(
     if body is not None:
         spec["body"] = body
     chain = ["start", *(str(node["id"]) for node in before), "n"]
-    edges = [{"from": a, "to": b} for a, b in zip(chain, chain[1:], strict=False)]
+    edges = [{"from": a, "to": b} for a, b in pairwise(chain)]
     edges += [{"from": "n", "handle": handle, "to": "done"} for handle in _node(kind, config).handles()]
     document = {
         "name": "test",

@@ -12,6 +12,7 @@ from interlace.engine.expressions.budget import MAX_RANGE, charge, check_size
 from interlace.engine.expressions.values import described
 
 FUEL: Final = 1_000_000
+_CALL_COST: Final = 2000
 NAMES: Final = {
     # name: (least arguments, most, names of arguments)
     "capitalize": (0, 0, ()),
@@ -44,15 +45,21 @@ def builtin(name: str) -> Callable[..., Any]:
                     f"the filter {name!r} takes at most {MAX_RANGE:,}", kind="expression_limit"
                 )
         check_size(value)
+        charge(_CALL_COST)
         if isinstance(value, str):
             charge(len(value) * 4)
         written = ", ".join([*(f"a{i}" for i in range(len(arguments))), *(f"{key}={key}" for key in options)])
         try:
-            return _evaluate(f"v|{name}({written})", v=value, **variables)
+            result = _evaluate(f"v|{name}({written})", v=value, **variables)
         except minijinja.TemplateError as error:
             raise ExpressionError(
                 f"the filter {name!r} failed on {described(value)}: {error.detail or error.message}"
             ) from error
+        return (
+            [list(part) if isinstance(part, tuple) else part for part in result]
+            if isinstance(result, list)
+            else result
+        )
 
     run.__name__ = name
     run.__doc__ = f"minijinja's {name}."

@@ -28,7 +28,7 @@ from interlace.engine.expressions.values import to_json
 _MAX_PATTERN: Final = 1000
 _MAX_QUERY: Final = 2000
 _REGEX_COST: Final = 2
-_MATCH_COST: Final = 512
+_MATCH_COST: Final = 768
 _GROUP: Final = re.compile(r"\\(?:([0-9]{1,2})|g<(\w{1,40})>|(\\))")
 
 
@@ -78,7 +78,7 @@ def regex(pattern: Any, *, ignore_case: Any = False, multiline: Any = False) -> 
 
 def _subject(value: Any, name: str) -> str:
     text = text_of(value, name)
-    charge(len(text) * _REGEX_COST)
+    charge(len(text) * _REGEX_COST + _MATCH_COST)
     return text
 
 

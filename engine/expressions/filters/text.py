@@ -15,7 +15,7 @@ from urllib.parse import quote, urlencode
 from minijinja import Markup
 
 from interlace.engine.errors import ExpressionError
-from interlace.engine.expressions.budget import checked_text, reserve_items, reserve_text
+from interlace.engine.expressions.budget import charge, checked_text, reserve_items, reserve_text
 from interlace.engine.expressions.values import described, to_text
 
 _HASHES: Final = {
@@ -48,14 +48,21 @@ def count_of(value: object, name: str) -> int:
     )
 
 
+def _recased(text: str) -> str:
+    """Pay for changing case: beyond ASCII it takes twelve bytes a character while it works."""
+    if not text.isascii():
+        charge(len(text) * 12)
+    return text
+
+
 def upper(value: Any) -> str:
     """Upper case."""
-    return checked_text(text_of(value, "upper").upper())
+    return checked_text(_recased(text_of(value, "upper")).upper())
 
 
 def lower(value: Any) -> str:
     """Lower case."""
-    return checked_text(text_of(value, "lower").lower())
+    return checked_text(_recased(text_of(value, "lower")).lower())
 
 
 def trim(value: Any, chars: Any = None) -> str:

@@ -136,6 +136,11 @@ def limit_run(*, address_space: int, cpu_seconds: int) -> None:
     resource.setrlimit(resource.RLIMIT_CPU, (cpu_seconds, cpu_seconds))
 
 
-def filter_calls(*, network: bool) -> None:
+def call_filter(*, network: bool) -> bytes:
+    """The system call filter for this machine."""
+    return seccomp.program(os.uname().machine, network=network)
+
+
+def filter_calls(program: bytes) -> None:
     """From here on only the listed system calls work."""
-    seccomp.install(seccomp.program(os.uname().machine, network=network), libc)
+    seccomp.install(program, libc)

@@ -36,6 +36,8 @@ _IOCTLS = (
     0x5450,
     0x5451,
 )  # is it a tty, its size, bytes waiting, blocking, cloexec
+# Copies, flags, locks, sizes; not: owners and signals, leases, and pipes that eat the user's share of pipe memory.
+_FCNTLS = (0, 1, 2, 3, 4, 5, 6, 7, 36, 37, 38, 1030, 1032)
 _PRCTLS = (3, 15, 16)  # dumpable?, name this thread, its name
 _PAIRS = (0x1, 0x801, 0x80001, 0x80801)  # streams only: an unconnected kind could be pointed at somebody else
 _UNIX = 1
@@ -84,6 +86,7 @@ def _judged(machine: str, *, pid: int) -> list[Instruction]:
         *_when(call["clone"], threads_only),
         # The flags of clone3 lie behind a pointer, which a filter cannot read; libc falls back to clone.
         *_when(call["clone3"], [_answer(_ENOSYS)]),
+        *_when(call["fcntl"], _one_of(_SECOND_AT, _FCNTLS)),
         *_when(call["ioctl"], _one_of(_SECOND_AT, _IOCTLS)),
         *_when(call["prctl"], _one_of(_FIRST_AT, _PRCTLS)),
         *_when(call["socketpair"], pairs),

@@ -13,7 +13,7 @@ rt_sigsuspend:130:133  sigaltstack:131:132  restart_syscall:219:128  poll:7:-  p
 pselect6:270:72  epoll_create:213:-  epoll_create1:291:20  epoll_ctl:233:21  epoll_wait:232:-
 epoll_pwait:281:22  epoll_pwait2:441:441  eventfd:284:-  eventfd2:290:19  timerfd_create:283:85
 timerfd_settime:286:86  timerfd_gettime:287:87  pipe:22:-  pipe2:293:59  dup:32:23  dup2:33:-  dup3:292:24
-fcntl:72:25  flock:73:32  fsync:74:82  fdatasync:75:83  sync_file_range:277:84  truncate:76:45
+flock:73:32  fsync:74:82  fdatasync:75:83  sync_file_range:277:84  truncate:76:45
 ftruncate:77:46  fallocate:285:47  fadvise64:221:223  readahead:187:213  copy_file_range:326:285
 sendfile:40:71  getdents:78:-  getdents64:217:61  getcwd:79:17  chdir:80:49  fchdir:81:50  mkdir:83:-
 mkdirat:258:34  rmdir:84:-  rename:82:-  renameat:264:38  renameat2:316:276  link:86:-  linkat:265:37
@@ -40,7 +40,7 @@ setsockopt:54:208
 """
 
 JUDGED = """
-socketpair:53:199  clone:56:220  clone3:435:435  ioctl:16:29  prctl:157:167  tgkill:234:131  fork:57:-  vfork:58:-
+fcntl:72:25  socketpair:53:199  clone:56:220  clone3:435:435  ioctl:16:29  prctl:157:167  tgkill:234:131  fork:57:-  vfork:58:-
 execve:59:221  execveat:322:281
 """
 

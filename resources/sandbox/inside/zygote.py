@@ -24,6 +24,7 @@ from interlace.resources.sandbox.inside import confine
 from interlace.resources.sandbox.inside.harness import execute
 
 JOB = struct.Struct(">III")
+BEGUN = b"\x01"
 OUTCOME = struct.Struct(">IQ")
 PACKET = 4096
 CHANNEL = 3
@@ -63,12 +64,16 @@ def _address_space() -> int:
         return int(file.read().split()[0]) * os.sysconf("SC_PAGE_SIZE")
 
 
+# Bound before any user code can replace parts of the module.
+_encode = json.JSONEncoder().encode
+
+
 class Zygote:
     """Forks a confined child for each request of the host."""
 
     def __init__(self, control: socket.socket, *, network: bool, paths: list[str]) -> None:
         self._control = control
-        self._network = network
+        self._filter = confine.call_filter(network=network)
         self._paths = paths
         self._base = 0
         self._children: dict[int, tuple[int, int]] = {}  # pidfd: (id, pid)
@@ -145,12 +150,12 @@ class Zygote:
             confine.hide_files()
             confine.drop_rights()
             confine.limit_resources()
-            confine.filter_calls(network=self._network)
+            confine.filter_calls(self._filter)
             self._run(channel)
             status = 0
-        except OSError as error:
+        except BaseException as error:  # noqa: BLE001 - the user's code may have broken what this process runs on
             # Standard error is the run's own pipe: the host shows it beside the exit status.
-            os.write(2, f"the sandbox failed: {error}\n".encode())
+            os.write(2, f"the run could not be finished: {error!r}\n".encode())
         finally:
             os._exit(status)
 
@@ -180,14 +185,18 @@ class Zygote:
         # what was printed is known when the run is killed.
         if isinstance(sys.stdout, io.TextIOWrapper):
             sys.stdout.reconfigure(line_buffering=True)
+        channel.sendall(BEGUN)
         outcome, body = execute(
-            code.decode(), inputs, memory_mb=job["memory_mb"], output_bytes=job["output_bytes"]
+            code.decode("utf-8", "surrogatepass"),
+            inputs,
+            memory_mb=job["memory_mb"],
+            output_bytes=job["output_bytes"],
         )
         for stream in (sys.stdout, sys.stderr, sys.__stdout__, sys.__stderr__):
             # The user may have closed or replaced them; what cannot be written is lost.
             with contextlib.suppress(Exception):
                 stream.flush()  # type: ignore[union-attr]  # None without a stream is one of the failures
-        meta = json.dumps(outcome).encode()
+        meta = _encode(outcome).encode()
         channel.sendall(OUTCOME.pack(len(meta), len(body)) + meta)
         channel.sendall(body)
 

@@ -21,7 +21,23 @@ CANARY = "canary-7f3a9c51"
 
 # Ways in which an attack may end without having reached anything. A NameError or TypeError is a broken probe.
 CONTAINED = frozenset(
-    ["PermissionError", "FileNotFoundError", "OSError", "BlockingIOError", "ConnectionRefusedError", "URLError", "NotADirectoryError", "ModuleNotFoundError", "gaierror", "RuntimeError", "ProcessLookupError", "killed", "timeout", "memory_limit", "output_limit"]
+    [
+        "PermissionError",
+        "FileNotFoundError",
+        "OSError",
+        "BlockingIOError",
+        "ConnectionRefusedError",
+        "URLError",
+        "NotADirectoryError",
+        "ModuleNotFoundError",
+        "gaierror",
+        "RuntimeError",
+        "ProcessLookupError",
+        "killed",
+        "timeout",
+        "memory_limit",
+        "output_limit",
+    ]
 )
 
 _PRELUDE = """
