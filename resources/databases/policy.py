@@ -146,7 +146,7 @@ def _check_node(dialect: Dialect, node: exp.Expr, purpose: Purpose) -> None:
     if kind not in allowed:
         raise refused(f"{kind} is not allowed here", _HINTS.get(kind, ""))
     if isinstance(node, exp.Table):
-        _check_table(dialect, node)
+        _check_table(dialect, node, purpose)
     elif isinstance(node, (exp.Create, exp.Drop, exp.Alter)):
         if str(node.args.get("kind", "")).upper() not in grammar.DDL_KINDS:
             raise refused(
@@ -179,7 +179,7 @@ def _check_function(dialect: Dialect, node: exp.Func, purpose: Purpose) -> None:
         raise refused(f"the function {schema}.{written} is not one of the server's own")
 
 
-def _check_table(dialect: Dialect, table: exp.Table) -> None:
+def _check_table(dialect: Dialect, table: exp.Table, purpose: Purpose) -> None:
     name, schema = table.name.lower(), table.db.lower()
     if isinstance(table.this, exp.Func):
         return
@@ -189,7 +189,8 @@ def _check_table(dialect: Dialect, table: exp.Table) -> None:
         raise refused(
             f"the table {schema}.{name} belongs to the server", "Use information_schema or the table list."
         )
-    if name.startswith(grammar.SYSTEM_PREFIXES[dialect]) and name not in grammar.SYSTEM_TABLES:
+    readable = purpose == "read" and name in grammar.SYSTEM_TABLES
+    if name.startswith(grammar.SYSTEM_PREFIXES[dialect]) and not readable:
         raise refused(
             f"the table {name!r} belongs to the server", "Use information_schema or the table list."
         )
