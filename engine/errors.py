@@ -4,17 +4,18 @@ InterlaceError
 ├── InvalidDocument          the document or the inputs have problems; carries all of them
 ├── NodeError                an attempt of a node failed; the only error a node raises on purpose
 │   ├── ExpressionError      an expression could not be evaluated
-│   └── NodeTimeout          the attempt took longer than its time-out
+│   ├── NodeTimeout          the attempt took longer than its time-out
+│   └── BodyError            a node inside a container's body failed; carries that node's error
 ├── RunCancelled             somebody cancelled the run
 └── StoreError               the journal or the payload store refused
 """
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Mapping, Sequence
 
     from interlace.engine.problems import Problem
 
@@ -52,7 +53,12 @@ class NodeError(InterlaceError):
     """
 
     def __init__(
-        self, message: str, *, kind: str = "node_error", retryable: bool | None = None, retry_after: float | None = None
+        self,
+        message: str,
+        *,
+        kind: str = "node_error",
+        retryable: bool | None = None,
+        retry_after: float | None = None,
     ) -> None:
         super().__init__(message)
         self.message = message
@@ -75,6 +81,16 @@ class NodeTimeout(NodeError):
         super().__init__(message, kind="timeout")
 
 
+class BodyError(NodeError):
+    """A node inside the body failed; the run reports that node, not the container."""
+
+    def __init__(self, error: Mapping[str, Any]) -> None:
+        super().__init__(
+            str(error["message"]), kind=str(error["type"]), retryable=bool(error.get("retryable"))
+        )
+        self.error = dict(error)
+
+
 class RunCancelled(InterlaceError):  # noqa: N818 - the name users see
     """The run was cancelled."""
 
@@ -90,4 +106,6 @@ def is_retryable(kind: str) -> bool:
 
 def matches_kind(kind: str, wanted: str) -> bool:
     """Whether an error kind falls under one that `retry.on` names; `http_5xx` and `http_4xx` are families."""
-    return kind == wanted or (wanted.endswith("xx") and kind.startswith(wanted[:-2]) and len(kind) == len(wanted))
+    return kind == wanted or (
+        wanted.endswith("xx") and kind.startswith(wanted[:-2]) and len(kind) == len(wanted)
+    )

@@ -1,1 +1,7 @@
-"""SQL: tables, migrations, journal, payloads, repositories."""
+"""SQL: tables, migrations, journal, payloads, repositories. Everything starts at `Store.open`."""
+
+from __future__ import annotations
+
+from interlace.store.store import Store
+
+__all__ = ["Store"]

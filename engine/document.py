@@ -1,0 +1,161 @@
+"""The workflow document as pydantic models: the shape only; what it means is checked in `validate`."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Annotated, Any, Literal, TypeAlias
+
+from pydantic import BaseModel, ConfigDict, Field, StringConstraints, model_validator
+
+from interlace.engine.durations import Seconds
+
+SCHEMA = "interlace/v1"
+RESERVED = frozenset({"inputs", "vars", "env", "secrets", "run", "trigger", "item", "index", "loop"})
+BREAK, CONTINUE = "$break", "$continue"
+
+Identifier = Annotated[str, StringConstraints(pattern=r"^[A-Za-z_][A-Za-z0-9_]*$", max_length=64)]
+Effects: TypeAlias = Literal["none", "idempotent", "once"]
+JsonSchema: TypeAlias = dict[str, Any]
+
+
+class Model(BaseModel):
+    """What all document models share: unknown fields are errors, values do not change."""
+
+    model_config = ConfigDict(extra="forbid", frozen=True, populate_by_name=True)
+
+
+class Retry(Model):
+    """When and how often a failed attempt is made again."""
+
+    max: int = Field(0, ge=0, le=100, description="Retries after the first attempt.")
+    delay: Seconds = Field(1.0, description="Pause before the first retry.")
+    backoff: float = Field(2.0, ge=1, description="Factor from one pause to the next.")
+    max_delay: Seconds = Field(60.0, description="The longest pause.")
+    jitter: bool = Field(
+        True, description="Spread the pauses at random, so that many runs do not retry at once."
+    )
+    on: list[str] | None = Field(
+        None, description="Kinds of error that are retried; the retryable ones by default."
+    )
+
+
+class Wait(Model):
+    """A durable pause before the node runs: for a time, or until an instant."""
+
+    for_: Seconds | None = Field(None, alias="for", description="How long to wait.")
+    until: str | None = Field(None, description="An instant (ISO date-time), as text or expression.")
+
+    @model_validator(mode="after")
+    def _one(self) -> Wait:
+        if (self.for_ is None) == (self.until is None):
+            raise ValueError("give exactly one of 'for' and 'until'")
+        return self
+
+
+class Edge(Model):
+    """From a handle of one node to another node."""
+
+    from_: str = Field(alias="from", description="Id of the source node.")
+    handle: str = Field("out", description="Handle of the source node.")
+    to: str = Field(description="Id of the target node; inside a body also $break and $continue.")
+
+
+class Body(Model):
+    """The nodes and edges inside an ITERATION or LOOP."""
+
+    nodes: list[NodeSpec] = Field(default_factory=list, description="Any type but START and END.")
+    edges: list[Edge] = Field(default_factory=list, description="Edges among the nodes of this body.")
+
+
+class NodeSpec(Model):
+    """One node: its type, its config and what all types share."""
+
+    id: Identifier = Field(description="Stable name used in references.")
+    type: str = Field(description="One of the node types.")
+    label: str | None = Field(None, description="Free text shown to people; never part of a reference.")
+    note: str | None = Field(None, description="Free text for the next reader.")
+    join: Literal["any", "all"] = Field(
+        "any", description="Run when any, or only when all incoming edges are taken."
+    )
+    on_error: Literal["stop", "continue", "branch"] = Field(
+        "stop", description="What a failure does to the run."
+    )
+    default_output: dict[str, Any] | None = Field(
+        None, description="The outputs after a failure with `continue`."
+    )
+    retry: Retry | None = Field(None, description="Retries of this node; none by default.")
+    timeout: Seconds | None = Field(
+        None, description="Longest time of one attempt; the type's default otherwise."
+    )
+    wait: Wait | None = Field(None, description="A durable pause before the node runs.")
+    effects: Effects | None = Field(None, description="Whether an interrupted attempt may be repeated.")
+    on_unknown: Literal["fail", "retry", "ask"] = Field(
+        "ask",
+        description="What happens when an attempt with effects `once` was interrupted and its outcome is unknown.",
+    )
+    confirm: bool = Field(False, description="Ask a person before each run of this node.")
+    disabled: bool = Field(False, description="Skip the node; the edges of its first handle are taken.")
+    config: dict[str, Any] = Field(default_factory=dict, description="The type's own settings.")
+    body: Body | None = Field(None, description="The inside of an ITERATION or LOOP.")
+
+
+class Variable(Model):
+    """A run variable: its type and its first value."""
+
+    type: Literal["string", "number", "integer", "boolean", "array", "object", "any"] = "any"
+    default: Any = None
+    scope: Literal["run", "session", "workflow"] = "run"
+    description: str | None = None
+
+
+class Settings(Model):
+    """What holds for the whole run."""
+
+    timeout: Seconds | None = Field(None, description="Longest time of a run; none by default.")
+    max_concurrency: int = Field(
+        10, ge=1, le=1000, description="Most nodes of one run that run at the same time."
+    )
+    on_failure: str | None = Field(
+        None, description="Name of a workflow started when a run of this one fails."
+    )
+    chat: bool = Field(False, description="Whether sessions can talk to this workflow.")
+
+
+class Ui(Model):
+    """What only an editor reads; it never affects a run."""
+
+    model_config = ConfigDict(extra="allow", frozen=True)
+    positions: dict[str, tuple[float, float]] = Field(default_factory=dict)
+
+
+class Document(Model):
+    """A whole workflow."""
+
+    schema_: Literal["interlace/v1"] = Field(
+        "interlace/v1", alias="schema", description="Version of this format."
+    )
+    name: str = Field(min_length=1, max_length=200, description="Unique in its owner's scope.")
+    description: str | None = None
+    inputs: JsonSchema = Field(
+        default_factory=lambda: {"type": "object"}, description="JSON Schema 2020-12 of an object."
+    )
+    variables: dict[Identifier, Variable] = Field(default_factory=dict)
+    settings: Settings = Field(default_factory=lambda: Settings())
+    triggers: list[dict[str, Any]] = Field(default_factory=list, description="Take effect on publishing.")
+    nodes: list[NodeSpec]
+    edges: list[Edge] = Field(default_factory=list)
+    ui: Ui = Field(default_factory=lambda: Ui())
+
+    def walk(self) -> Iterator[tuple[NodeSpec, Body | Document]]:
+        """Every node of the document with the body that holds it, bodies included."""
+        yield from _walk(self)
+
+
+def _walk(container: Body | Document) -> Iterator[tuple[NodeSpec, Body | Document]]:
+    for node in container.nodes:
+        yield node, container
+        if node.body is not None:
+            yield from _walk(node.body)
+
+
+Body.model_rebuild()

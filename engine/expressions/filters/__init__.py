@@ -1,0 +1,1 @@
+"""The filters of the language; `registry.FILTERS` holds them by name."""

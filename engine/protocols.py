@@ -1,0 +1,197 @@
+"""What the engine needs from outside, as protocols; `store` and `resources` implement them, flows wire them."""
+
+from __future__ import annotations
+
+from collections.abc import Awaitable, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any, Protocol, TypeVar
+
+from interlace.engine.schema import Schema
+
+S = TypeVar("S")
+
+
+class Journal(Protocol):
+    """The record of one run. Appended events become durable, in order, at the next commit."""
+
+    def append(
+        self, kind: str, path: str = "", attempt: int = 0, data: Mapping[str, Any] | None = None
+    ) -> None:
+        """Add an event; its data is encoded at once, so later changes of the values do not matter.
+
+        Raises:
+            StoreError: the data is not JSON, naming where.
+        """
+        ...
+
+    def commit(self) -> Awaitable[None] | None:
+        """Make all appended events durable; None when there is nothing to do. Commits of many runs are grouped."""
+        ...
+
+
+class Clock(Protocol):
+    """Time, injectable in tests."""
+
+    def now(self) -> float:
+        """Unix time in seconds."""
+        ...
+
+    async def sleep(self, seconds: float) -> None:
+        """Pause."""
+        ...
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class FileValue:
+    """A value of type `file`: it passes by reference through every node."""
+
+    name: str
+    media_type: str
+    size: int
+    sha256: str
+    ref: str
+
+
+class Files(Protocol):
+    """Files of a run, content-addressed."""
+
+    async def save(self, content: bytes, *, name: str, media_type: str) -> FileValue:
+        """Store the bytes and give the value that refers to them."""
+        ...
+
+    async def load(self, ref: str) -> bytes:
+        """The bytes of a reference."""
+        ...
+
+
+class Environment(Protocol):
+    """Non-secret settings and secrets of the environment that a run acts in (dev, staging, prod)."""
+
+    def settings(self) -> Mapping[str, Any]:
+        """The values of `env`."""
+        ...
+
+    def secret(self, name: str) -> str:
+        """One secret.
+
+        Raises:
+            NodeError: there is none of that name; the message says how to set it.
+        """
+        ...
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ChildResult:
+    """How a child run ended."""
+
+    run_id: str
+    status: str
+    outputs: Mapping[str, Any] = field(default_factory=dict)
+    error: Mapping[str, Any] | None = None
+
+
+class Children(Protocol):
+    """Starts the child runs of SUB_WORKFLOW."""
+
+    async def run(
+        self,
+        workflow: str,
+        version: str | int,
+        inputs: Mapping[str, Any],
+        *,
+        parent: str,
+        path: str,
+        wait: bool,
+    ) -> ChildResult:
+        """Start (or after a crash find again) the child of `parent` at `path` and wait for its end.
+
+        Cancelling the call cancels the child.
+        """
+        ...
+
+
+class CodeResult(Protocol):
+    """What a piece of user code did."""
+
+    @property
+    def value(self) -> Any:
+        """What `main` returned, as plain JSON data."""
+        ...
+
+    @property
+    def stdout(self) -> str:
+        """What it printed."""
+        ...
+
+    @property
+    def stderr(self) -> str:
+        """What it wrote to standard error."""
+        ...
+
+    @property
+    def cpu_seconds(self) -> float:
+        """Processor time it took."""
+        ...
+
+
+class CodeRunner(Protocol):
+    """Runs user code where it cannot harm: no secrets, no environment, no files of the platform."""
+
+    async def run(
+        self,
+        code: str,
+        inputs: Mapping[str, Any],
+        *,
+        seconds: float,
+        memory_mb: int,
+        output_mb: float,
+        fast: bool = False,
+        packages: Sequence[str] = (),
+        network: bool = False,
+    ) -> CodeResult:
+        """Call `main(**inputs)` of the code and give what it returned. Cancelling the call ends the code.
+
+        Raises:
+            NodeError: the code failed (kind: the class name of its exception, message: the traceback at the user's
+                lines), went over a limit, or no sandbox is available.
+        """
+        ...
+
+
+class Workflows(Protocol):
+    """What validation may know of other workflows."""
+
+    def signature(self, workflow: str, version: str | int) -> tuple[Schema, Schema] | None:
+        """Input and output schema of a stored workflow, None when it is unknown."""
+        ...
+
+    def callees(self, workflow: str, version: str | int) -> frozenset[str]:
+        """Names of the workflows that this one calls."""
+        ...
+
+
+class Services:
+    """What nodes ask for by type: `ctx.service(Files)`."""
+
+    def __init__(self, entries: Mapping[type[Any], Any] | None = None) -> None:
+        self._entries: dict[type[Any], Any] = dict(entries or {})
+
+    def register(self, protocol: type[S], implementation: S) -> None:
+        """Offer an implementation of a protocol."""
+        self._entries[protocol] = implementation
+
+    def with_service(self, protocol: type[S], implementation: S) -> Services:
+        """The same services and one more, for one run."""
+        return Services({**self._entries, protocol: implementation})
+
+    def get(self, protocol: type[S]) -> S:
+        """The implementation of a protocol.
+
+        Raises:
+            LookupError: none is registered; a mistake of the wiring, not of a workflow.
+        """
+        try:
+            found: S = self._entries[protocol]
+        except KeyError:
+            raise LookupError(f"no service registered for {protocol.__name__}") from None
+        return found

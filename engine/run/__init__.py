@@ -1,0 +1,82 @@
+"""Running a plan: `execution` is the loop, `attempts` runs one node, `bodies` the passes of containers."""
+
+from __future__ import annotations
+
+import copy
+from collections.abc import Mapping
+from datetime import UTC, datetime
+from typing import Any
+
+from interlace.engine.document import Document
+from interlace.engine.errors import ExpressionError
+from interlace.engine.node import RunInfo
+from interlace.engine.protocols import Clock, Environment, Journal, Services
+from interlace.engine.run.execution import Execution
+from interlace.engine.run.plan import Plan, compile_plan
+from interlace.engine.run.result import Recorded, RunResult
+
+__all__ = ["Execution", "Plan", "Recorded", "RunResult", "compile_plan", "prepare"]
+
+
+class Secrets(Mapping[str, str]):
+    """`secrets.<name>`: read from the environment one by one, when a field needs them."""
+
+    def __init__(self, environment: Environment) -> None:
+        self._environment = environment
+
+    def __getitem__(self, name: str) -> str:
+        return self._environment.secret(name)
+
+    def __iter__(self) -> Any:
+        raise ExpressionError("secrets cannot be listed; name the one you need")
+
+    def __len__(self) -> int:
+        raise ExpressionError("secrets cannot be counted; name the one you need")
+
+
+def prepare(
+    plan: Plan,
+    info: RunInfo,
+    inputs: Mapping[str, Any],
+    *,
+    journal: Journal,
+    services: Services,
+    clock: Clock,
+    recorded: Mapping[str, Recorded] | None = None,
+) -> Execution:
+    """An execution of checked inputs, its first event appended.
+
+    With `recorded` the run goes on from what its journal holds: nodes that finished are taken again, not run again.
+    """
+    journal.append(
+        "run.started" if recorded is None else "run.resumed",
+        "",
+        0,
+        {"inputs": inputs} if recorded is None else {},
+    )
+    names = run_names(plan.document, info, inputs, services)
+    return Execution(plan, info, names, journal=journal, services=services, clock=clock, recorded=recorded)
+
+
+def run_names(
+    document: Document, info: RunInfo, inputs: Mapping[str, Any], services: Services
+) -> dict[str, Any]:
+    """The names that every expression of a run may read, besides its nodes."""
+    environment: Environment | None
+    try:
+        environment = services.get(Environment)
+    except LookupError:
+        environment = None
+    started = datetime.fromtimestamp(info.started_at, UTC).isoformat().replace("+00:00", "Z")
+    trigger = dict(info.trigger)
+    return {
+        "inputs": dict(inputs),
+        "vars": {name: copy.deepcopy(variable.default) for name, variable in document.variables.items()},
+        "env": dict(environment.settings()) if environment is not None else {},
+        "secrets": Secrets(environment) if environment is not None else {},
+        "trigger": trigger,
+        "run": {
+            "id": info.id, "started_at": started, "attempt": info.attempt, "trigger": trigger,
+            "scheduled_for": info.scheduled_for,
+        },
+    }  # fmt: skip

@@ -1,0 +1,47 @@
+"""What a run came to, and what an earlier try of it left behind."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import Any
+
+from interlace.engine.events import NodeStatus, RunStatus
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class RunResult:
+    """How a run ended. `error` has node, path, type, message, attempt and retryable."""
+
+    run_id: str
+    status: RunStatus
+    outputs: dict[str, Any] | None = None
+    error: dict[str, Any] | None = None
+    response: dict[str, Any] | None = None
+    """What END's `response` asks a synchronous webhook to answer."""
+
+
+@dataclass(slots=True, kw_only=True)
+class Recorded:
+    """What the journal knows of one node: enough to take its result again instead of running it."""
+
+    status: NodeStatus
+    attempt: int = 1
+    outputs: dict[str, Any] | None = None
+    handles: tuple[str, ...] = ("out",)
+    error: dict[str, Any] | None = None
+    reason: str | None = None
+    variables: Mapping[str, Any] = field(default_factory=dict)
+    why: Mapping[str, str] = field(default_factory=dict)
+    wait_until: float | None = None
+    """When the node's durable pause ends, if it was suspended."""
+
+
+def error_of(
+    *, message: str, kind: str, node: str | None = None, path: str | None = None, attempt: int | None = None,
+    retryable: bool = False,
+) -> dict[str, Any]:  # fmt: skip
+    """An error as the journal, the API and `<id>.error` show it."""
+    return {
+        "type": kind, "message": message, "node": node, "path": path, "attempt": attempt, "retryable": retryable,
+    }  # fmt: skip

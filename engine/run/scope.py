@@ -1,0 +1,110 @@
+"""One scope of a run: the run itself, one item of an ITERATION, one round of a LOOP.
+
+It holds the edge states of its body (as two counters a node), the names that expressions read, and nothing else's:
+inner scopes read outer ones through `parent`, so no variables are ever copied.
+"""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Callable
+from typing import Any, Literal
+
+from interlace.engine.expressions import Missing
+from interlace.engine.run.plan import BodyPlan, NodePlan
+
+ScopeEnd = Literal["done", "failed", "break", "continue", "abandoned"]
+_ABSENT = object()
+_DEFAULT = ("out",)
+
+
+class Scope:
+    """The state of one pass through a body. Implements `Names`."""
+
+    __slots__ = (
+        "chosen", "ended", "names", "on_end", "open", "parent", "pending", "plan", "prefix", "taken", "tasks", "variables", "why",
+    )  # fmt: skip
+
+    def __init__(
+        self,
+        plan: BodyPlan,
+        parent: Scope | None,
+        prefix: str,
+        names: dict[str, Any],
+        on_end: Callable[[ScopeEnd, dict[str, Any] | None], None],
+        variables: dict[str, Any] | None = None,
+    ) -> None:
+        self.plan = plan
+        self.parent = parent
+        self.prefix = prefix
+        self.names = names
+        self.on_end = on_end
+        self.variables = variables
+        self.pending = [len(node.incoming) for node in plan.nodes]
+        self.taken = [0] * len(plan.nodes)
+        self.open = len(plan.nodes)
+        self.chosen: dict[int, tuple[str, ...]] = {}
+        """Handles that decided nodes took, where that is not just `out`; () for skipped ones."""
+        self.ended: ScopeEnd | None = None
+        self.tasks: set[asyncio.Task[None]] | None = None
+        self.why: dict[tuple[int, str], str] | None = None
+        """Why a handle of a finished node was not taken, where the node said so."""
+
+    def is_over(self) -> bool:
+        """Whether this scope or one around it has ended, so that nothing may start in it."""
+        scope: Scope | None = self
+        while scope is not None:
+            if scope.ended is not None:
+                return True
+            scope = scope.parent
+        return False
+
+    def lookup(self, root: str) -> object:
+        """The value of a name here or further out, `Missing` when nothing of that name has run."""
+        scope: Scope | None = self
+        while scope is not None:
+            value = scope.names.get(root, _ABSENT)
+            if value is not _ABSENT:
+                return value
+            if scope.variables is not None and root in scope.variables:
+                return scope.variables[root]
+            scope = scope.parent
+        return Missing(f"{root} has not run")
+
+    def holder(self, variable: str) -> dict[str, Any]:
+        """The mapping that holds a variable: the nearest loop variables that have it, else the run's."""
+        scope: Scope = self
+        while True:
+            if scope.variables is not None and variable in scope.variables:
+                return scope.variables
+            if scope.parent is None:
+                break
+            scope = scope.parent
+        held: dict[str, Any] = scope.names["vars"]
+        return held
+
+    def assign(self, variable: str, value: Any) -> None:
+        """Set the nearest loop variable of that name, else the run variable."""
+        self.holder(variable)[variable] = value
+
+    def skip_reason(self, node: NodePlan) -> str:
+        """Why a node is skipped: the first of its incoming edges that was not taken, and why."""
+        for source, handle in node.incoming:
+            if handle in self.chosen.get(source, _DEFAULT):
+                continue
+            name = self.plan.nodes[source].id
+            edge = f"{name} -> {node.id}" if handle == "out" else f"{name}.{handle}"
+            because = self._because(name, source, handle)
+            return f"edge {edge} not taken ({because})" if because else f"edge {edge} not taken"
+        return "no incoming edge was taken"
+
+    def _because(self, name: str, source: int, handle: str) -> str:
+        if self.why is not None and (source, handle) in self.why:
+            return self.why[source, handle]
+        value = self.names.get(name)
+        if isinstance(value, Missing):
+            return value.reason
+        error = value.get("error") if isinstance(value, dict) else None
+        if isinstance(error, dict) and handle != "error":
+            return f"{name} failed: {error.get('message', '')}"
+        return f"{name} took {', '.join(self.chosen.get(source, _DEFAULT)) or 'no handle'}"

@@ -1,0 +1,109 @@
+"""Documents ready to run: loaded, validated, compiled once, and pinned by the hash of their canonical text."""
+
+from __future__ import annotations
+
+from collections import OrderedDict
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from interlace.engine.document import Document
+from interlace.engine.registry import Registry
+from interlace.engine.run import Plan, compile_plan
+from interlace.engine.source import Source, load, load_file
+from interlace.engine.validate import Validation, check
+from interlace.flows.callees import callees_of, calls
+from interlace.store import Store
+from interlace.store.runs import hash_document
+
+_KEPT = 256
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Pinned:
+    """A version of a workflow that runs can start from."""
+
+    plan: Plan
+    hash: str
+    text: str
+    workflow_id: str | None = None
+    version: int | None = None
+    folder: str | None = None
+    """Where a file's relative sub-workflows are looked up."""
+
+    @property
+    def document(self) -> Document:
+        """The document."""
+        return self.plan.document
+
+
+def canonical(document: Document) -> str:
+    """The text that stands for a document: JSON without what is default, in the document's own order."""
+    return document.model_dump_json(by_alias=True, exclude_defaults=True)
+
+
+class Documents:
+    """Loads and keeps plans; the newest used are kept."""
+
+    def __init__(self, store: Store, registry: Registry) -> None:
+        self._store = store
+        self._registry = registry
+        self._plans: OrderedDict[str, Plan] = OrderedDict()
+
+    async def check(self, source: Source, *, folder: str | None = None) -> Validation:
+        """All problems of a loaded text, the workflows it calls included. Runs and connects nothing."""
+        document = source.document or source.salvaged
+        known = None
+        if document is not None and calls(document):
+            known = await callees_of(document, self._store, self._registry, folder)
+        return check(source, self._registry, workflows=known)
+
+    async def from_text(self, text: str, *, name: str = "", folder: str | None = None) -> Pinned:
+        """A document given as YAML or JSON.
+
+        Raises:
+            InvalidDocument: with every error that validation finds.
+        """
+        return await self.from_source(load(text, name=name), folder=folder)
+
+    async def from_file(self, path: Path) -> Pinned:
+        """A document in a file; its relative sub-workflows are looked up beside it."""
+        return await self.from_source(load_file(path), folder=str(path.resolve().parent))
+
+    async def from_source(self, source: Source, *, folder: str | None = None) -> Pinned:
+        """A loaded document, validated."""
+        (await self.check(source, folder=folder)).require()
+        document = source.require()
+        text = canonical(document)
+        key = hash_document(text)
+        return Pinned(plan=self._plan(key, document), hash=key, text=text, folder=folder)
+
+    async def from_hash(
+        self, key: str, *, workflow_id: str | None = None, version: int | None = None
+    ) -> Pinned:
+        """The stored document of a run or version; it was validated when it was stored."""
+        text = await self._store.runs.document(key)
+        plan = self._plans.get(key)
+        if plan is None:
+            plan = self._plan(key, Document.model_validate_json(text))
+        return Pinned(plan=plan, hash=key, text=text, workflow_id=workflow_id, version=version)
+
+    async def stored(self, name: str, version: str | int = "published") -> Pinned:
+        """A stored workflow by name or id; `published`, `latest` or a number.
+
+        Raises:
+            StoreError: there is no such workflow or version, or nothing of it is published.
+        """
+        which: Any = int(version) if isinstance(version, str) and version.isdigit() else version
+        found = await self._store.workflows.version(name, which)
+        return await self.from_hash(found.document_hash, workflow_id=found.workflow_id, version=found.number)
+
+    def _plan(self, key: str, document: Document) -> Plan:
+        plan = self._plans.get(key)
+        if plan is None:
+            plan = self._plans[key] = compile_plan(document, self._registry)
+            if len(self._plans) > _KEPT:
+                self._plans.popitem(last=False)
+        else:
+            self._plans.move_to_end(key)
+        return plan

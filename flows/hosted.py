@@ -1,0 +1,90 @@
+"""The runs of the work pool, as Prefect's host drives them: claimed by our lease, executed by the runner."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Mapping
+from typing import Any
+
+from interlace.engine.errors import InterlaceError
+from interlace.flows.platform import Platform
+from interlace.flows.prefect.outcome import Outcome
+from interlace.flows.runner import LEASE_SECONDS, Request
+from interlace.store.errors import NotFoundError
+from interlace.store.run_row import FINAL
+
+POOL = {"via": "pool"}
+"""In a run's trigger: Prefect's host starts it, and shows it itself."""
+
+
+class HostedRuns:
+    """Implements the host's `Runs` on a platform."""
+
+    def __init__(self, platform: Platform) -> None:
+        self._platform = platform
+        self._epochs: dict[str, int] = {}
+
+    async def adopt(self, flow_run_id: str, workflow_id: str, inputs: Mapping[str, Any]) -> str | None:
+        """Make the run of a flow run that somebody started in Prefect; None where the workflow or inputs are refused."""
+        try:
+            pinned = await self._platform.documents.stored(workflow_id)
+            request = Request(
+                inputs=inputs, trigger={"kind": "prefect", "flow_run_id": flow_run_id, **POOL},
+                environment=self._platform.settings.environment, idempotency_key=f"prefect:{flow_run_id}",
+            )  # fmt: skip
+            run_id, _ = await self._platform.runner.create(pinned, request, lease=False)
+        except InterlaceError:
+            return None
+        await self._platform.store.runs.mirrored([(run_id, "", flow_run_id)])
+        return run_id
+
+    async def claim(self, flow_run_id: str, run_id: str) -> bool:
+        """Take the run's lease."""
+        del flow_run_id
+        runner = self._platform.runner
+        epoch = await self._platform.store.runs.claim(run_id, runner.owner, LEASE_SECONDS)
+        if epoch is not None:
+            self._epochs[run_id] = epoch
+        return epoch is not None
+
+    async def release(self, flow_run_id: str, run_id: str) -> None:
+        """Give the lease back."""
+        del flow_run_id
+        epoch = self._epochs.pop(run_id, None)
+        if epoch is not None:
+            await self._platform.store.runs.release(run_id, epoch)
+
+    async def execute(self, run_id: str, inputs: Mapping[str, Any]) -> Outcome:
+        """Run a claimed run to its end."""
+        del inputs
+        store, runner = self._platform.store, self._platform.runner
+        run = await store.runs.get(run_id)
+        if not await runner.resume(run, epoch=self._epochs.pop(run_id, None)):
+            return Outcome(state="interrupted", message="another process owns the run")
+        result = await runner.wait(run_id)
+        assert result is not None, "waits without a time limit"
+        if result.status in ("queued", "running"):
+            return Outcome(state="interrupted")
+        await store.runs.mirrored([(run_id, result.status, None)])
+        message = (result.error or {}).get("message")
+        return Outcome(state=result.status, message=message)  # type: ignore[arg-type]
+
+    async def parked(self, flow_run_id: str, run_id: str) -> bool:
+        """Hear that Prefect shows the run as suspended."""
+        del flow_run_id
+        return (await self._platform.store.runs.get(run_id)).status != "suspended"
+
+    async def cancel(self, run_id: str) -> None:
+        """Cancel the run, wherever it is."""
+        try:
+            await self._platform.runner.cancel(run_id, "cancelled in Prefect")
+        except NotFoundError:
+            return
+
+    async def is_alive(self, run_id: str) -> bool:
+        """Whether somebody holds the run's lease."""
+        try:
+            run = await self._platform.store.runs.get(run_id)
+        except NotFoundError:
+            return False
+        return run.status not in FINAL and run.lease_until is not None and run.lease_until > time.time()

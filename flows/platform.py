@@ -1,0 +1,102 @@
+"""One process of Interlace: settings, store, node types, resources and the runner, put together."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+import interlace.nodes
+from interlace.engine.protocols import Children, Clock, CodeResult, CodeRunner, Environment, Services
+from interlace.engine.registry import Registry
+from interlace.flows.children import ChildRuns
+from interlace.flows.documents import Documents
+from interlace.flows.environment import ProcessEnvironment
+from interlace.flows.runner import Runner
+from interlace.flows.settings import Settings
+from interlace.resources.databases import Databases
+from interlace.resources.http import AllowList, HttpClient
+from interlace.resources.sandbox import Limits, Sandbox
+from interlace.store import Store
+
+
+def node_types() -> Registry:
+    """Every node type: the built-in ones and those of plug-ins."""
+    registry = Registry()
+    registry.discover(interlace.nodes)
+    registry.discover_plugins()
+    return registry
+
+
+class SandboxedCode:
+    """Implements `CodeRunner` on the sandbox."""
+
+    def __init__(self, sandbox: Sandbox) -> None:
+        self._sandbox = sandbox
+
+    async def run(
+        self, code: str, inputs: Mapping[str, Any], *, seconds: float, memory_mb: int, output_mb: float,
+        fast: bool = False, packages: Sequence[str] = (), network: bool = False,
+    ) -> CodeResult:  # fmt: skip
+        """Call `main(**inputs)` of the code in the sandbox."""
+        limits = Limits(seconds=seconds, memory_mb=memory_mb, output_mb=output_mb)
+        return await self._sandbox.run(
+            code, inputs, limits=limits, fast=fast, packages=packages, network=network
+        )
+
+
+class Platform:
+    """Everything a process needs to run workflows. Made by `Platform.open`, ended by `close`."""
+
+    def __init__(
+        self, settings: Settings, store: Store, registry: Registry, clock: Clock | None = None
+    ) -> None:
+        self.settings = settings
+        self.store = store
+        self.registry = registry
+        self.documents = Documents(store, registry)
+        self.own_addresses: set[tuple[str, int]] = set()
+        """Addresses this process listens on; HTTP nodes reach them only where the operator allows it."""
+        home = settings.home.resolve()
+        self.sandbox = Sandbox(
+            engine=settings.code_engine,
+            packages=settings.code_packages,
+            max_processes=settings.code_processes,
+        )
+        self.http = HttpClient(
+            allow=AllowList.parse(settings.http_allow),
+            max_body=settings.max_body,
+            own_addresses=self.own_addresses,
+        )
+        own_database = [] if settings.database_url is None else [settings.database_url.get_secret_value()]
+        self.databases = Databases(
+            allow=settings.database_allow,
+            refused_paths=[home],
+            refused_urls=own_database,
+            base_dir=Path.cwd(),
+        )
+        self.services = Services()
+        self.runner = Runner(store, self.documents, self.services, clock=clock, max_runs=settings.max_runs)
+        self.services.register(HttpClient, self.http)
+        self.services.register(Databases, self.databases)
+        self.services.register(CodeRunner, SandboxedCode(self.sandbox))
+        self.services.register(Environment, ProcessEnvironment(settings))
+        self.services.register(Children, ChildRuns(self.runner))
+
+    @classmethod
+    async def open(cls, settings: Settings, *, clock: Clock | None = None) -> Platform:
+        """Open the home, making or updating what is in it.
+
+        Raises:
+            StoreError: the database cannot be opened.
+        """
+        url = None if settings.database_url is None else settings.database_url.get_secret_value()
+        store = await Store.open(url, settings.home.resolve(), durability=settings.durability)
+        return cls(settings, store, node_types(), clock)
+
+    async def close(self) -> None:
+        """Let go of everything; unfinished runs go on where their journals end."""
+        await self.runner.close()
+        await asyncio.gather(self.sandbox.close(), self.http.close(), self.databases.close())
+        await self.store.close()

@@ -1,0 +1,36 @@
+"""What a run's journal says, in the form in which the engine takes results again."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+from interlace.engine.run import Recorded
+from interlace.store import Store
+from interlace.store.state import NodeRecord
+
+
+async def recorded_of(store: Store, run_id: str) -> tuple[dict[str, Recorded], int]:
+    """The last state of each node of a run with its values loaded, and the number of the run's last event."""
+    state = await store.events.fold(run_id)
+    journal = store.journal(run_id, None)
+
+    async def load(values: Mapping[str, Any] | None) -> dict[str, Any] | None:
+        return None if values is None else await journal.load_map(values)
+
+    found = {path: await _recorded(record, load) for path, record in state.nodes.items()}
+    return found, state.last_seq
+
+
+async def _recorded(record: NodeRecord, load: Any) -> Recorded:
+    return Recorded(
+        status=record.status,
+        attempt=max(record.attempt, 1),
+        outputs=await load(record.outputs),
+        handles=record.handles,
+        error=await load(record.error),
+        reason=record.reason,
+        variables=await load(record.variables) or {},
+        why=record.why,
+        wait_until=record.wait_until,
+    )

@@ -1,0 +1,113 @@
+"""What people and programs are told of a run: its state, its nodes, and why a node did not run."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from interlace.engine.document import Document
+from interlace.engine.errors import InterlaceError
+from interlace.engine.problems import nearest
+from interlace.flows.documents import Documents
+from interlace.store import Store
+from interlace.store.run_row import FINAL, Run
+from interlace.store.state import NodeRecord, RunState
+
+
+async def run_report(store: Store, documents: Documents, run_id: str) -> dict[str, Any]:
+    """`{run_id, status, outputs, error, nodes: {path: {status, reason, attempts, elapsed_ms}}}` and what belongs to it.
+
+    Raises:
+        StoreError: there is no such run.
+    """
+    run = await store.runs.resolve(await store.runs.get(run_id))
+    state = await store.events.fold(run_id)
+    pinned = await documents.from_hash(run.document_hash)
+    return {
+        "run_id": run.id,
+        "status": run.status,
+        "outputs": run.outputs,
+        "error": run.error,
+        "nodes": node_reports(pinned.document, run, state),
+        **summary(run),
+    }
+
+
+def summary(run: Run) -> dict[str, Any]:
+    """A run without its nodes, as lists show it. Times in Unix seconds."""
+    return {
+        "id": run.id,
+        "status": run.status,
+        "workflow": run.name,
+        "workflow_id": run.workflow_id,
+        "version": run.version,
+        "trigger": {key: value for key, value in run.trigger.items() if key != "folder"},
+        "created_at": run.created_at,
+        "started_at": run.started_at,
+        "finished_at": run.finished_at,
+        "parent_run_id": run.parent_run_id,
+        "parent_path": run.parent_path,
+        "tags": list(run.tags),
+        "flow_run_id": run.flow_run_id,
+    }
+
+
+def node_reports(document: Document, run: Run, state: RunState) -> dict[str, dict[str, Any]]:
+    """Every node that has a state, and the document's nodes that never got one."""
+    reports = {path: _node(record) for path, record in state.nodes.items()}
+    if run.status in FINAL and run.status != "succeeded":
+        ending = _ending(run)
+        for path, record in state.nodes.items():
+            if record.status in ("running", "suspended", "pending"):
+                reports[path].update(status="cancelled", reason=ending)
+        for node in document.nodes:
+            reports.setdefault(node.id, _absent("not_reached", ending))
+    else:
+        for node in document.nodes:
+            reports.setdefault(node.id, _absent("pending", None))
+    return reports
+
+
+def _node(record: NodeRecord) -> dict[str, Any]:
+    reason = record.reason
+    if reason is None and record.error is not None:
+        reason = record.error.get("message")
+    return {
+        "status": record.status,
+        "reason": reason,
+        "attempts": record.attempt,
+        "elapsed_ms": record.elapsed_ms,
+    }
+
+
+def _absent(status: str, reason: str | None) -> dict[str, Any]:
+    return {"status": status, "reason": reason, "attempts": 0, "elapsed_ms": None}
+
+
+def _ending(run: Run) -> str:
+    error = run.error or {}
+    if run.status == "cancelled":
+        return "the run was cancelled before"
+    where = f" at {error['path']}" if error.get("path") else ""
+    return f"the run failed{where} before: {error.get('message', '')}"
+
+
+async def why(store: Store, documents: Documents, run_id: str, path: str) -> dict[str, Any]:
+    """Why a node has the state that it has.
+
+    Raises:
+        InterlaceError: the run has no node at that path.
+    """
+    report = await run_report(store, documents, run_id)
+    node = report["nodes"].get(path)
+    if node is None:
+        guess = nearest(path, report["nodes"])
+        raise InterlaceError(
+            f"run {run_id} has no node {path!r}" + (f"; did you mean {guess!r}?" if guess else "")
+        )
+    status, reason = node["status"], node["reason"]
+    text = {
+        "succeeded": "it ran and succeeded",
+        "pending": "it has not been decided yet: an incoming edge is still open",
+        "running": "it is running",
+    }.get(status, reason or status)
+    return {"node": path, "status": status, "why": f"{status}: {reason}" if reason else text}

@@ -1,0 +1,129 @@
+"""Runs as Prefect's pages show them: read from rows and journals for the mirror."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from datetime import UTC, datetime
+from typing import Any
+
+from interlace.engine.document import Body, Document
+from interlace.flows.platform import Platform
+from interlace.flows.prefect.records import LogLine, Mark, NodeRecord, RunRecord
+from interlace.store.run_row import Run
+from interlace.store.state import NodeRecord as Node
+from interlace.store.state import RunState
+
+_NODES = 1000
+"""Nodes of a run shown in Prefect's graph; runs with more are shown without the rest."""
+_LOGGED = {"node.log": 20, "node.retrying": 30, "node.failed": 40, "node.unknown": 40}
+
+
+class ShownRuns:
+    """Implements the mirror's `RunSource` on a platform."""
+
+    def __init__(self, platform: Platform, *, nodes: bool, logs: bool) -> None:
+        self._platform = platform
+        self._nodes = nodes
+        self._logs = logs
+
+    async def pending(self, limit: int) -> list[RunRecord]:
+        """Runs whose present status Prefect does not know, the oldest first."""
+        runs = self._platform.store.runs
+        found = await runs.to_mirror(limit)
+        hosted = [run for run in found if run.trigger.get("via") == "pool"]
+        if hosted:
+            await runs.mirrored((run.id, run.status, None) for run in hosted)
+        return [await self._record(run) for run in found if run.status != "queued" and run not in hosted]
+
+    async def recorded(self, marks: Sequence[Mark]) -> None:
+        """Remember what Prefect was told."""
+        await self._platform.store.runs.mirrored((mark.run_id, mark.state, mark.flow_run_id) for mark in marks)
+
+    async def _record(self, run: Run) -> RunRecord:
+        store, documents = self._platform.store, self._platform.documents
+        nodes: list[NodeRecord] = []
+        logs: list[LogLine] = []
+        if self._nodes:
+            state = await store.events.fold(run.id)
+            document = (await documents.from_hash(run.document_hash)).document
+            nodes = list(_records(document, state))[:_NODES]
+        if self._logs:
+            logs = await self._lines(run.id)
+        started = run.started_at if run.started_at is not None else run.created_at
+        return RunRecord(
+            run_id=run.id,
+            workflow_id=run.workflow_id or f"file:{run.name}",
+            workflow_name=run.name,
+            state=run.status,  # type: ignore[arg-type]
+            started_at=_moment(started),
+            finished_at=None if run.finished_at is None else _moment(run.finished_at),
+            parameters=run.inputs,
+            tags=("interlace", *run.tags),
+            message=(run.error or {}).get("message"),
+            nodes=nodes,
+            logs=logs,
+            flow_run_id=run.flow_run_id,
+        )
+
+    async def _lines(self, run_id: str) -> list[LogLine]:
+        found: list[LogLine] = []
+        last = 0
+        while batch := await self._platform.store.events.read(run_id, last):
+            last = batch[-1].seq
+            for event in batch:
+                if event.type in _LOGGED:
+                    found.append(
+                        LogLine(
+                            at=_moment(event.at), message=_message(event.path, event.type, event.data),
+                            level=_LOGGED[event.type], path=event.path,
+                        )
+                    )  # fmt: skip
+        return found
+
+
+def _message(path: str, kind: str, data: Mapping[str, Any]) -> str:
+    error = data.get("error")
+    text = data.get("message") or (error.get("message") if isinstance(error, dict) else "")
+    return f"{path} {kind.removeprefix('node.')}: {text}"
+
+
+def _records(document: Document, state: RunState) -> Iterator[NodeRecord]:
+    specs = {spec.id: spec for spec, _ in document.walk()}
+    sources = dict(_sources(document))
+    for path, node in state.nodes.items():
+        prefix, _, name = path.rpartition(".")
+        spec = specs.get(name)
+        if spec is None or node.status == "pending":
+            continue
+        start = f"{prefix}." if prefix else ""
+        upstream = tuple(
+            f"{start}{source}" for source, handle in sources.get(name, ()) if _taken(state.nodes.get(f"{start}{source}"), handle)
+        )
+        yield NodeRecord(
+            path=path,
+            name=spec.label or path,
+            kind=spec.type,
+            state=node.status,  # type: ignore[arg-type]
+            started_at=None if node.started_at is None else _moment(node.started_at),
+            finished_at=None if node.ended_at is None else _moment(node.ended_at),
+            upstream=upstream,
+            message=node.reason or (node.error or {}).get("message"),
+        )
+
+
+def _sources(container: Document | Body) -> Iterator[tuple[str, list[tuple[str, str]]]]:
+    found: dict[str, list[tuple[str, str]]] = {}
+    for edge in container.edges:
+        found.setdefault(edge.to, []).append((edge.from_, edge.handle))
+    yield from found.items()
+    for node in container.nodes:
+        if node.body is not None:
+            yield from _sources(node.body)
+
+
+def _taken(node: Node | None, handle: str) -> bool:
+    return node is not None and handle in (node.handles or ("out",)) and node.status not in ("skipped", "pending")
+
+
+def _moment(at: float) -> datetime:
+    return datetime.fromtimestamp(at, UTC)

@@ -1,0 +1,39 @@
+"""`/api/v1/files`: files that inputs refer to."""
+
+from __future__ import annotations
+
+from dataclasses import asdict
+from typing import Any
+from urllib.parse import quote
+
+from fastapi import APIRouter, UploadFile
+from fastapi.responses import Response
+
+from interlace.server.auth import Caller, PlatformOf
+from interlace.server.problems import ApiError
+
+router = APIRouter(prefix="/api/v1/files", tags=["files"])
+MAX_BYTES = 200_000_000
+
+
+@router.post("", status_code=201)
+async def upload(file: UploadFile, platform: PlatformOf, caller: Caller) -> dict[str, Any]:
+    """Store a file; the answer is the value to give as an input of format `file`."""
+    content = await file.read(MAX_BYTES + 1)
+    if len(content) > MAX_BYTES:
+        raise ApiError(413, "too_large", f"a file may have {MAX_BYTES:,} bytes")
+    files = platform.store.files.of_owner(caller.owner)
+    media_type = file.content_type or "application/octet-stream"
+    return asdict(await files.save(content, name=file.filename or "file", media_type=media_type))
+
+
+@router.get("/{ref}")
+async def download(ref: str, platform: PlatformOf, caller: Caller) -> Response:
+    """The bytes of a file; always as a download, never shown by the browser."""
+    files = platform.store.files.of_owner(caller.owner)
+    found = await files.find(ref)
+    headers = {
+        "content-disposition": f"attachment; filename*=UTF-8''{quote(found.name)}",
+        "x-content-type-options": "nosniff",
+    }
+    return Response(await files.load(ref), media_type=found.media_type, headers=headers)

@@ -1,0 +1,105 @@
+"""How commands print: tables and text for people, one JSON value for programs, errors with an exit code."""
+
+from __future__ import annotations
+
+import asyncio
+import sys
+from collections.abc import Coroutine, Iterable, Sequence
+from typing import Annotated, Any, NoReturn, TypeVar
+
+import orjson
+import typer
+
+from interlace.engine.errors import InterlaceError, InvalidDocument
+from interlace.engine.problems import Problem
+
+OK, FAILED, USAGE, UNREACHABLE, SUSPENDED = 0, 1, 2, 3, 3
+
+JsonFlag = Annotated[bool, typer.Option("--json", help="Print one JSON value, for programs.")]
+
+T = TypeVar("T")
+
+
+def emit_json(value: Any) -> None:
+    """Print one JSON value."""
+    text = orjson.dumps(value, default=_plain, option=orjson.OPT_INDENT_2 | orjson.OPT_NON_STR_KEYS)
+    sys.stdout.write(text.decode() + "\n")
+
+
+def _plain(value: Any) -> Any:
+    if isinstance(value, tuple | set | frozenset):
+        return list(value)
+    return str(value)
+
+
+def table(columns: Sequence[str], rows: Iterable[Sequence[object]], *, empty: str) -> None:
+    """Print rows under their column names; `empty` when there are none."""
+    from rich.console import Console
+    from rich.table import Table
+
+    found = [[("" if cell is None else str(cell)) for cell in row] for row in rows]
+    if not found:
+        say(empty)
+        return
+    shown = Table(box=None, pad_edge=False, header_style="bold")
+    for column in columns:
+        shown.add_column(column, overflow="fold")
+    for row in found:
+        shown.add_row(*(cell.replace("[", "\\[") for cell in row))
+    Console().print(shown)
+
+
+def say(text: str) -> None:
+    """A line on standard output."""
+    sys.stdout.write(text + "\n")
+
+
+def note(text: str) -> None:
+    """A line on standard error: progress and hints, never data."""
+    sys.stderr.write(text + "\n")
+    sys.stderr.flush()
+
+
+def stop(text: str, code: int = FAILED) -> NoReturn:
+    """End with a message and an exit code."""
+    note(f"✗ {text}")
+    raise typer.Exit(code)
+
+
+def run_async(work: Coroutine[Any, Any, T], *, as_json: bool = False) -> T:
+    """Run a command's coroutine; the product's own errors become a message and an exit code."""
+    try:
+        return asyncio.run(work)
+    except InvalidDocument as error:
+        if as_json:
+            emit_json({"error": {"type": "validation", "message": str(error), "problems": [problem_json(p) for p in error.problems]}})
+        else:
+            print_problems(error.problems)
+        raise typer.Exit(USAGE) from None
+    except InterlaceError as error:
+        if as_json:
+            emit_json({"error": {"type": getattr(error, "code", "error"), "message": str(error)}})
+        stop(str(error), USAGE if getattr(error, "code", "") in ("not_found", "conflict") else FAILED)
+    except KeyboardInterrupt:
+        raise typer.Exit(130) from None
+
+
+def problem_json(problem: Problem) -> dict[str, Any]:
+    """A problem as `validate --json` shows it."""
+    return {
+        "severity": problem.severity, "code": problem.code, "node": problem.node, "field": problem.field,
+        "line": problem.line, "message": problem.message, "fix": problem.fix,
+    }  # fmt: skip
+
+
+def print_problems(problems: Iterable[Problem], *, file: str = "") -> None:
+    """One problem a paragraph: where, what, and the fix."""
+    for problem in problems:
+        mark = "✗" if problem.severity == "error" else "!"
+        line = f":{problem.line}" if problem.line else ""
+        where = ".".join(part for part in (problem.node, problem.field) if part)
+        place = f"{file}{line}" if file else (f"line {problem.line}" if problem.line else "")
+        head = " ".join(part for part in (place, where) if part)
+        note(f"{mark} {head}{': ' if head else ''}{problem.message} [{problem.code}]")
+        if problem.fix:
+            note(f"    → {problem.fix}")

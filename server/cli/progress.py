@@ -1,0 +1,100 @@
+"""Live progress of a run on the terminal, and its outputs."""
+
+from __future__ import annotations
+
+import sys
+from types import TracebackType
+from typing import Any, Self
+
+import orjson
+
+from interlace.engine.events import Event
+from interlace.server.cli.output import note
+
+_MARKS = {
+    "node.succeeded": "✓", "node.failed": "✗", "node.skipped": "–", "node.cancelled": "✗", "node.retrying": "↻",
+    "node.suspended": "⏸", "node.unknown": "?", "node.log": "·",
+}  # fmt: skip
+_INNER = 20
+"""Nodes inside bodies shown one by one; more of them are counted."""
+
+
+class Progress:
+    """Shows the events of one run, a line each, on standard error."""
+
+    def __init__(self, *, enabled: bool) -> None:
+        self._enabled = enabled
+        self._inner = 0
+        self._line = ""
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        self._clear()
+
+    def show(self, event: Event) -> None:
+        """Show one event."""
+        if not self._enabled:
+            return
+        if event.type == "node.started":
+            self._transient(f"… {event.path}")
+        elif event.type in _MARKS:
+            self._finished(event)
+
+    def _finished(self, event: Event) -> None:
+        if "." in event.path and event.type == "node.succeeded":
+            self._inner += 1
+            if self._inner > _INNER:
+                self._transient(f"… {self._inner} inner nodes done, now {event.path}")
+                return
+        self._clear()
+        note(f"{_MARKS[event.type]} {event.path}{_detail(event)}")
+
+    def _transient(self, text: str) -> None:
+        if sys.stderr.isatty():
+            self._clear()
+            sys.stderr.write(text[:100])
+            sys.stderr.flush()
+            self._line = text[:100]
+
+    def _clear(self) -> None:
+        if self._line:
+            sys.stderr.write("\r" + " " * len(self._line) + "\r")
+            self._line = ""
+
+
+def _detail(event: Event) -> str:
+    data = event.data
+    if event.type == "node.succeeded":
+        handles = [handle for handle in data.get("handles", ()) if handle != "out"]
+        took = f" → {', '.join(handles)}" if handles else ""
+        return f"{took}  {data.get('elapsed_ms', 0):.0f} ms"
+    if event.type == "node.skipped":
+        return f"  skipped: {data.get('reason', '')}"
+    if event.type == "node.log":
+        return f"  {data.get('message', '')}"
+    error = data.get("error")
+    if isinstance(error, dict):
+        handled = f" ({data['handled']})" if data.get("handled") else ""
+        return f"  {error.get('message', '')} [{error.get('type', '')}]{handled}"
+    return ""
+
+
+def show_outputs(outputs: dict[str, Any]) -> None:
+    """Texts of several lines as Markdown, everything else as JSON."""
+    from rich.console import Console  # noqa: PLC0415 - only for people
+    from rich.markdown import Markdown  # noqa: PLC0415
+
+    console = Console()
+    for name, value in outputs.items():
+        if isinstance(value, str) and "\n" in value:
+            sys.stdout.write(f"{name}:\n")
+            if sys.stdout.isatty():
+                console.print(Markdown(value))
+            else:
+                sys.stdout.write(value + "\n")
+        else:
+            sys.stdout.write(f"{name}: {orjson.dumps(value, default=str).decode()}\n")

@@ -1,0 +1,199 @@
+"""`interlace runs …`: look at and act on runs."""
+
+from __future__ import annotations
+
+import time
+from pathlib import Path
+from typing import Annotated, Any
+
+import typer
+
+from interlace.server.cli.output import JsonFlag, emit_json, note, run_async, say, stop, table
+
+app = typer.Typer(help="Look at and act on runs.", no_args_is_help=True)
+RunId = Annotated[str, typer.Argument(help="Id of the run, or enough of its end to be the only one.")]
+
+
+async def _find(store: Any, text: str) -> str:
+    """The full id of a run given whole or by its last characters."""
+    from interlace.store.errors import NotFoundError
+
+    try:
+        return str((await store.runs.get(text)).id)
+    except NotFoundError:
+        page = await store.runs.list(limit=1000)
+        found = [run.id for run in page.items if run.id.endswith(text)]
+        if len(found) == 1 and len(text) >= 4:  # noqa: PLR2004 - shorter ones are chance
+            return str(found[0])
+        raise
+
+
+@app.command("list")
+def list_runs(
+    status: Annotated[list[str] | None, typer.Option(help="Only runs of this status.")] = None,
+    workflow: Annotated[str | None, typer.Option(help="Only runs of this stored workflow.")] = None,
+    limit: Annotated[int, typer.Option(min=1, max=1000, help="How many, the newest first.")] = 20,
+    cursor: Annotated[str | None, typer.Option(help="Where an earlier list ended.")] = None,
+    as_json: JsonFlag = False,
+) -> None:
+    """The newest runs."""
+
+    async def work() -> dict[str, Any]:
+        from interlace.flows.report import summary
+        from interlace.server.cli.session import platform
+
+        async with platform() as opened:
+            workflow_id = None if workflow is None else (await opened.store.workflows.get(workflow)).id
+            page = await opened.store.runs.list(
+                status=set(status) if status else None, workflow_id=workflow_id, limit=limit, cursor=cursor
+            )
+            return {"items": [summary(run) for run in page.items], "next_cursor": page.cursor}
+
+    found = run_async(work(), as_json=as_json)
+    if as_json:
+        emit_json(found)
+        return
+    rows = [(run["id"], run["status"], run["workflow"], _when(run["created_at"]), _took(run)) for run in found["items"]]
+    table(["run", "status", "workflow", "started", "took"], rows, empty="No runs yet; start one with: interlace run FILE")
+
+
+@app.command()
+def show(run_id: RunId, as_json: JsonFlag = False) -> None:
+    """One run with its nodes, outputs and error."""
+
+    async def work() -> dict[str, Any]:
+        from interlace.flows.report import run_report
+        from interlace.server.cli.session import platform
+
+        async with platform() as opened:
+            return await run_report(opened.store, opened.documents, await _find(opened.store, run_id))
+
+    report = run_async(work(), as_json=as_json)
+    if as_json:
+        emit_json(report)
+        return
+    say(f"{report['workflow']}  {report['run_id']}  {report['status']}  {_took(report)}")
+    rows = [
+        (path, node["status"], node["attempts"] or "", "" if node["elapsed_ms"] is None else f"{node['elapsed_ms']:.0f}", node["reason"])
+        for path, node in report["nodes"].items()
+    ]
+    table(["node", "status", "attempts", "ms", "reason"], rows, empty="No node has started.")
+    if report["error"]:
+        note(f"✗ {report['error']['message']} [{report['error']['type']}]")
+    if report["outputs"]:
+        from interlace.server.cli.progress import show_outputs
+
+        show_outputs(report["outputs"])
+
+
+@app.command()
+def events(
+    run_id: RunId,
+    after: Annotated[int, typer.Option(help="Only events with a greater number.")] = 0,
+    follow: Annotated[bool, typer.Option("--follow", "-f", help="Wait for new events until the run ends.")] = False,
+    as_json: JsonFlag = False,
+) -> None:
+    """The journal of a run; with --json one object a line."""
+
+    async def work() -> None:
+        from interlace.server.cli.session import platform
+
+        async with platform() as opened:
+            found = await _find(opened.store, run_id)
+            if follow:
+                async for event in opened.store.events.follow(found, after):
+                    _show_event(event, as_json=as_json)
+                return
+            last = after
+            while batch := await opened.store.events.read(found, last):
+                for event in batch:
+                    _show_event(event, as_json=as_json)
+                last = batch[-1].seq
+
+    run_async(work(), as_json=as_json)
+
+
+def _show_event(event: Any, *, as_json: bool) -> None:
+    import orjson
+
+    if as_json:
+        shown = {"seq": event.seq, "at": event.at, "type": event.type, "path": event.path, "attempt": event.attempt, "data": event.data}
+        say(orjson.dumps(shown).decode())
+    else:
+        data = orjson.dumps(event.data).decode() if event.data else ""
+        say(f"{event.seq:>5} {_when(event.at)} {event.type:<16} {event.path:<24} {data[:160]}")
+
+
+@app.command()
+def why(run_id: RunId, node: Annotated[str, typer.Argument(help="Path of the node.")], as_json: JsonFlag = False) -> None:
+    """Why a node ran, failed, was skipped or not reached."""
+
+    async def work() -> dict[str, Any]:
+        from interlace.flows.report import why as reason
+        from interlace.server.cli.session import platform
+
+        async with platform() as opened:
+            return await reason(opened.store, opened.documents, await _find(opened.store, run_id), node)
+
+    found = run_async(work(), as_json=as_json)
+    if as_json:
+        emit_json(found)
+    else:
+        say(f"{found['node']}: {found['why']}")
+
+
+@app.command()
+def cancel(run_id: RunId, as_json: JsonFlag = False) -> None:
+    """Cancel a run; what runs is interrupted within a second."""
+
+    async def work() -> dict[str, Any]:
+        from interlace.server.cli.session import platform
+
+        async with platform() as opened:
+            found = await _find(opened.store, run_id)
+            asked = await opened.runner.cancel(found)
+            result = await opened.runner.wait(found, timeout=10.0)
+            status = result.status if result is not None else "running"
+            return {"run_id": found, "status": status, "cancelled": asked and status == "cancelled"}
+
+    found = run_async(work(), as_json=as_json)
+    if as_json:
+        emit_json(found)
+    else:
+        say(f"{found['run_id']} {found['status']}")
+    if not found["cancelled"]:
+        stop(f"the run is {found['status']}")
+
+
+@app.command()
+def export(
+    run_id: RunId, output: Annotated[Path | None, typer.Option("--output", "-o", help="File to write.")] = None
+) -> None:
+    """Everything about a run as one JSON object: document, report and events with their values."""
+
+    async def work() -> dict[str, Any]:
+        from interlace.flows.export import export_run
+        from interlace.server.cli.session import platform
+
+        async with platform() as opened:
+            return await export_run(opened.store, opened.documents, await _find(opened.store, run_id))
+
+    found = run_async(work())
+    if output is None:
+        emit_json(found)
+    else:
+        import orjson
+
+        output.write_bytes(orjson.dumps(found, option=orjson.OPT_INDENT_2))
+        note(f"✓ wrote {output}")
+
+
+def _when(at: float | None) -> str:
+    return "" if at is None else time.strftime("%Y-%m-%d %H:%M:%S", time.localtime(at))
+
+
+def _took(run: dict[str, Any]) -> str:
+    if run["started_at"] is None or run["finished_at"] is None:
+        return ""
+    seconds = run["finished_at"] - run["started_at"]
+    return f"{seconds * 1000:.0f} ms" if seconds < 10 else f"{seconds:.1f} s"  # noqa: PLR2004 - readable

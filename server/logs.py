@@ -1,0 +1,26 @@
+"""Structured logs on standard error: lines for people at a terminal, JSON elsewhere."""
+
+from __future__ import annotations
+
+import logging
+import sys
+
+import structlog
+
+
+def configure(*, quiet: bool = False) -> None:
+    """Set the log up once for the process; `quiet` shows warnings and worse only."""
+    terminal = sys.stderr.isatty()
+    renderer = structlog.dev.ConsoleRenderer() if terminal else structlog.processors.JSONRenderer()
+    structlog.configure(
+        processors=[
+            structlog.contextvars.merge_contextvars,
+            structlog.processors.add_log_level,
+            structlog.processors.TimeStamper(fmt="iso", utc=True),
+            structlog.processors.format_exc_info if not terminal else structlog.processors.StackInfoRenderer(),
+            renderer,
+        ],
+        wrapper_class=structlog.make_filtering_bound_logger(logging.WARNING if quiet else logging.INFO),
+        logger_factory=structlog.PrintLoggerFactory(sys.stderr),
+        cache_logger_on_first_use=False,
+    )

@@ -1,0 +1,114 @@
+"""Plain pages for a look at runs: a list, and one run with its nodes and outputs. No script, no outside request."""
+
+from __future__ import annotations
+
+import html
+import time
+from typing import Annotated, Any
+
+import orjson
+from fastapi import APIRouter, Form, Request
+from fastapi.responses import HTMLResponse, RedirectResponse, Response
+
+from interlace.flows.report import run_report, summary
+from interlace.server.auth import COOKIE, PlatformOf, caller
+from interlace.server.problems import ApiError
+
+router = APIRouter(include_in_schema=False)
+_STYLE = """
+:root{color-scheme:light dark;font:15px/1.5 system-ui,sans-serif}body{max-width:70rem;margin:2rem auto;padding:0 1rem}
+table{border-collapse:collapse;width:100%}td,th{text-align:left;padding:.3rem .8rem .3rem 0;border-bottom:1px solid #8884;
+vertical-align:top}pre{white-space:pre-wrap;background:#8881;padding:1rem;border-radius:.4rem}
+.succeeded{color:#1a7f37}.failed,.cancelled{color:#cf222e}.skipped,.not_reached{opacity:.6}code{font-size:.9em}
+"""
+_CSP = "default-src 'none'; style-src 'unsafe-inline'; form-action 'self'; base-uri 'none'; frame-ancestors 'none'"
+
+
+def _page(title: str, body: str, status: int = 200) -> HTMLResponse:
+    text = (
+        f'<!doctype html><html lang="en"><meta charset="utf-8"><meta name="viewport" content="width=device-width">'
+        f"<title>{html.escape(title)} · Interlace</title><style>{_STYLE}</style>"
+        f"<header><a href='/'>Interlace</a></header><main><h1>{html.escape(title)}</h1>{body}</main></html>"
+    )
+    return HTMLResponse(text, status_code=status, headers={"content-security-policy": _CSP, "referrer-policy": "no-referrer"})
+
+
+async def _known(request: Request) -> bool:
+    try:
+        await caller(request)
+    except ApiError:
+        return False
+    return True
+
+
+@router.get("/login")
+async def login_page() -> Response:
+    """Ask for the key."""
+    return _page(
+        "Sign in",
+        "<form method='post' action='/login'><p><label>API key <input name='key' type='password' size='50' "
+        "autocomplete='current-password' required></label> <button>Sign in</button></p></form>"
+        "<p>The file <code>owner.key</code> in the home folder holds the owner's key.</p>",
+    )
+
+
+@router.post("/login")
+async def login(request: Request, platform: PlatformOf, key: Annotated[str, Form()]) -> Response:
+    """Keep the key in a cookie that scripts and other sites cannot use."""
+    if await platform.store.keys.verify(key.strip()) is None:
+        return _page("Sign in", "<p class='failed'>This key is not valid.</p><p><a href='/login'>Try again</a></p>", 401)
+    answer = RedirectResponse("/", status_code=303)
+    secure = request.url.scheme == "https"
+    answer.set_cookie(COOKIE, key.strip(), httponly=True, samesite="strict", secure=secure, max_age=12 * 3600)
+    return answer
+
+
+@router.get("/")
+async def home(request: Request, platform: PlatformOf) -> Response:
+    """The newest runs."""
+    if not await _known(request):
+        return RedirectResponse("/login", status_code=303)
+    page = await platform.store.runs.list(limit=50)
+    rows = "".join(_run_row(summary(run)) for run in page.items)
+    link = request.app.state.prefect
+    prefect = f"<p><a href='{html.escape(link.ui_url)}'>Prefect</a></p>" if link is not None and link.ui_url else ""
+    table = f"<table><tr><th>run<th>workflow<th>status<th>started<th>took</tr>{rows}</table>" if rows else "<p>No runs yet.</p>"
+    return _page("Runs", f"{table}{prefect}<p><a href='/docs'>API</a></p>")
+
+
+def _run_row(run: dict[str, Any]) -> str:
+    started = "" if run["started_at"] is None else time.strftime("%Y-%m-%d %H:%M:%S", time.localtime(run["started_at"]))
+    took = "" if run["started_at"] is None or run["finished_at"] is None else f"{run['finished_at'] - run['started_at']:.2f} s"
+    return (
+        f"<tr><td><a href='/runs/{run['id']}'><code>{run['id'][-12:]}</code></a><td>{html.escape(run['workflow'])}"
+        f"<td class='{run['status']}'>{run['status']}<td>{started}<td>{took}</tr>"
+    )
+
+
+@router.get("/runs/{run_id}")
+async def run_page(request: Request, run_id: str, platform: PlatformOf) -> Response:
+    """One run: nodes, outputs, error."""
+    if not await _known(request):
+        return RedirectResponse("/login", status_code=303)
+    report = await run_report(platform.store, platform.documents, run_id)
+    nodes = "".join(
+        f"<tr><td><code>{html.escape(path)}</code><td class='{node['status']}'>{node['status']}<td>{node['attempts'] or ''}"
+        f"<td>{'' if node['elapsed_ms'] is None else round(node['elapsed_ms'])}<td>{html.escape(node['reason'] or '')}</tr>"
+        for path, node in list(report["nodes"].items())[:500]
+    )
+    error = f"<p class='failed'>{html.escape(str(report['error']['message']))}</p>" if report["error"] else ""
+    outputs = "".join(f"<h2>{html.escape(name)}</h2>{_value(value)}" for name, value in (report["outputs"] or {}).items())
+    link = request.app.state.prefect
+    prefect = ""
+    if link is not None and link.ui_url and report["flow_run_id"]:
+        prefect = f"<p><a href='{html.escape(link.flow_run_url(report['flow_run_id']))}'>This run in Prefect</a></p>"
+    return _page(
+        report["workflow"],
+        f"<p class='{report['status']}'>{report['status']}</p>{error}{outputs}{prefect}<h2>Nodes</h2>"
+        f"<table><tr><th>node<th>status<th>attempts<th>ms<th>reason</tr>{nodes}</table>",
+    )
+
+
+def _value(value: Any) -> str:
+    text = value if isinstance(value, str) else orjson.dumps(value, option=orjson.OPT_INDENT_2).decode()
+    return f"<pre>{html.escape(text)}</pre>"

@@ -1,0 +1,57 @@
+"""What the store refuses, as one tree; `code` is stable and ends in the API's problem+json.
+
+StoreError                   (engine) the store refused
+├── FencedError              another process owns the run now: this one must stop
+├── NotJsonError             a value cannot be recorded
+├── CommitError              the database did not take a commit
+├── ConflictError            the object's state does not allow it
+├── NotFoundError            there is no such object
+└── SchemaError              the database belongs to another version of the product
+"""
+
+from __future__ import annotations
+
+from typing import ClassVar
+
+from interlace.engine.errors import StoreError
+
+
+class FencedError(StoreError):
+    """Another process owns the run now."""
+
+    code: ClassVar[str] = "fenced"
+
+
+class NotJsonError(StoreError):
+    """The value is not JSON."""
+
+    code: ClassVar[str] = "not_json"
+
+    def __init__(self, message: str = "", *, path: str = "", reason: str = "") -> None:
+        super().__init__(message)
+        self.path = path
+        self.reason = reason
+
+
+class CommitError(StoreError):
+    """The database did not take the commit."""
+
+    code: ClassVar[str] = "commit_failed"
+
+
+class ConflictError(StoreError):
+    """The object's state does not allow it."""
+
+    code: ClassVar[str] = "conflict"
+
+
+class NotFoundError(StoreError):
+    """There is no such object."""
+
+    code: ClassVar[str] = "not_found"
+
+
+class SchemaError(StoreError):
+    """The database belongs to another version of the product."""
+
+    code: ClassVar[str] = "schema"

@@ -1,0 +1,102 @@
+"""Files: content-addressed bytes with a name, of a run or uploaded by an owner."""
+
+from __future__ import annotations
+
+import asyncio
+import time
+
+from sqlalchemy import select
+from sqlalchemy.dialects.postgresql import insert
+
+from interlace.engine.protocols import FileValue
+from interlace.store.database import Database
+from interlace.store.errors import NotFoundError
+from interlace.store.ids import uuid7
+from interlace.store.links import Links
+from interlace.store.payloads import Payloads
+from interlace.store.tables import files
+from interlace.store.writer import Batch, Lane
+
+_INLINE_BYTES = 256 * 1024
+
+
+class FileStore:
+    """The engine's `Files`.
+
+    Args:
+        run_id: the run that files belong to and are deleted with; None for uploads, which stay.
+    """
+
+    def __init__(
+        self,
+        database: Database,
+        payloads: Payloads,
+        links: Links,
+        *,
+        owner: str = "local",
+        run_id: str | None = None,
+    ) -> None:
+        self._database = database
+        self._payloads = payloads
+        self._links = links
+        self._owner = owner
+        self._run_id = run_id
+        self._insert = database.compile(insert(files))
+
+    def of_run(self, run_id: str, *, owner: str = "local") -> FileStore:
+        """The files of one run."""
+        return FileStore(self._database, self._payloads, self._links, owner=owner, run_id=run_id)
+
+    def of_owner(self, owner: str) -> FileStore:
+        """The uploads of one owner."""
+        return FileStore(self._database, self._payloads, self._links, owner=owner)
+
+    async def save(self, content: bytes, *, name: str, media_type: str) -> FileValue:
+        """Store the bytes durably and give the value that refers to them."""
+        put = self._payloads.put_bytes
+        stored = put(content) if len(content) < _INLINE_BYTES else await asyncio.to_thread(put, content)
+        now = time.time()
+        batch = Batch(Lane())
+        if self._run_id is None:
+            batch.execute(self._links.note(stored, now))
+        else:
+            batch.operations.extend(self._links.of(self._run_id, stored, now))
+        row = {"name": name, "media_type": media_type, "size": stored.size, "ref": stored.ref}
+        batch.execute(self._insert(id=uuid7(), owner=self._owner, run_id=self._run_id, created_at=now, **row))
+        batch.hooks.append(stored.secure)
+        await self._database.writer.submit(batch)
+        return FileValue(
+            name=name,
+            media_type=media_type,
+            size=stored.size,
+            sha256=stored.ref.removeprefix("sha256-"),
+            ref=stored.ref,
+        )
+
+    async def load(self, ref: str) -> bytes:
+        """The bytes of a reference.
+
+        Raises:
+            NotFoundError: there are none.
+        """
+        return await self._payloads.get(ref)
+
+    async def find(self, ref: str) -> FileValue:
+        """The newest file of this owner with that content.
+
+        Raises:
+            NotFoundError: the owner has none.
+        """
+        statement = (
+            select(files).where(files.c.ref == ref, files.c.owner == self._owner).order_by(files.c.id.desc())
+        )
+        row = await self._database.first(statement.limit(1))
+        if row is None:
+            raise NotFoundError(f"no file {ref!r} of {self._owner!r}; upload it first")
+        return FileValue(
+            name=row.name,
+            media_type=row.media_type,
+            size=row.size,
+            sha256=ref.removeprefix("sha256-"),
+            ref=ref,
+        )

@@ -1,0 +1,211 @@
+"""What a journal adds up to: the state of a run and of each of its nodes.
+
+`runs show`, resume and replay read nothing else. Values are as the events have them: large ones are references.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable
+from dataclasses import dataclass, field
+from typing import Any
+
+from interlace.engine.events import Event, NodeStatus, RunStatus
+
+
+@dataclass(slots=True, kw_only=True)
+class NodeRecord:
+    """One node at one path (`each[2].call`): its newest attempt.
+
+    `status` is `running` exactly while an attempt was started and not ended; a node that waits for its next attempt
+    is `pending` with that attempt's number. Times in Unix seconds.
+    """
+
+    path: str
+    status: NodeStatus = "pending"
+    attempt: int = 0
+    outputs: dict[str, Any] | None = None
+    handles: tuple[str, ...] = ()
+    error: dict[str, Any] | None = None
+    handled: str | None = None
+    reason: str | None = None
+    why: dict[str, str] = field(default_factory=dict)
+    variables: dict[str, Any] = field(default_factory=dict)
+    effects: str | None = None
+    key: str | None = None
+    wait_until: float | None = None
+    started_at: float | None = None
+    ended_at: float | None = None
+    elapsed_ms: float | None = None
+    items: dict[int, str] = field(default_factory=dict)
+    """An ITERATION's items by index: their status."""
+    round: int | None = None
+    """A LOOP's newest round."""
+
+
+@dataclass(slots=True, kw_only=True)
+class RunState:
+    """A run: `last_seq` is the number of the newest event that is part of it."""
+
+    status: RunStatus = "queued"
+    inputs: dict[str, Any] = field(default_factory=dict)
+    outputs: dict[str, Any] | None = None
+    error: dict[str, Any] | None = None
+    reason: str | None = None
+    variables: dict[str, Any] = field(default_factory=dict)
+    nodes: dict[str, NodeRecord] = field(default_factory=dict)
+    started_at: float | None = None
+    finished_at: float | None = None
+    last_seq: int = 0
+
+    @property
+    def unfinished(self) -> list[NodeRecord]:
+        """Attempts that were started and whose end is not recorded."""
+        return [node for node in self.nodes.values() if node.status == "running"]
+
+
+def fold(events: Iterable[Event]) -> RunState:
+    """The state after some events, from the first on."""
+    folding = Folding()
+    for event in events:
+        folding.add(event)
+    return folding.state
+
+
+class Folding:
+    """Folds events one by one."""
+
+    def __init__(self) -> None:
+        self.state = RunState()
+
+    def add(self, event: Event) -> None:
+        """Take the next event."""
+        self.state.last_seq = event.seq
+        handler = _HANDLERS.get(event.type)
+        if handler is not None:
+            handler(self.state, event)
+
+
+def _started(state: RunState, event: Event) -> None:
+    state.status = "running"
+    state.started_at = state.started_at or event.at
+    state.inputs = event.data.get("inputs", state.inputs)
+    state.variables |= event.data.get("variables", {})
+
+
+def _suspended(state: RunState, event: Event) -> None:
+    del event
+    state.status = "suspended"
+
+
+def _ended(status: RunStatus) -> Callable[[RunState, Event], None]:
+    def end(state: RunState, event: Event) -> None:
+        state.status = status
+        state.finished_at = event.at
+        state.outputs = event.data.get("outputs")
+        state.error = event.data.get("error")
+        state.reason = event.data.get("reason")
+
+    return end
+
+
+def _node(state: RunState, event: Event) -> NodeRecord:
+    node = state.nodes.get(event.path)
+    if node is None:
+        node = state.nodes[event.path] = NodeRecord(path=event.path)
+    if event.attempt:
+        node.attempt = event.attempt
+    return node
+
+
+def _node_started(state: RunState, event: Event) -> None:
+    node = _node(state, event)
+    node.status = "running"
+    node.started_at = event.at
+    node.ended_at = node.elapsed_ms = node.error = node.outputs = node.reason = None
+    node.effects = event.data.get("effects")
+    node.key = event.data.get("key")
+
+
+def _node_over(state: RunState, event: Event, status: NodeStatus) -> NodeRecord:
+    node = _node(state, event)
+    node.status = status
+    node.ended_at = event.at
+    return node
+
+
+def _node_succeeded(state: RunState, event: Event) -> None:
+    node, data = _node_over(state, event, "succeeded"), event.data
+    node.outputs = data.get("outputs")
+    node.handles = tuple(data.get("handles", ()))
+    node.elapsed_ms = data.get("elapsed_ms")
+    node.why = data.get("why", {})
+    node.variables = data.get("variables", {})
+    if node.variables:
+        state.variables |= node.variables
+
+
+def _node_failed(state: RunState, event: Event) -> None:
+    node, data = _node_over(state, event, "failed"), event.data
+    node.error = data.get("error")
+    node.handled = data.get("handled")
+    node.handles = tuple(data.get("handles", ()))
+    node.outputs = data.get("outputs")
+    if node.started_at is not None:
+        node.elapsed_ms = data.get("elapsed_ms", round((event.at - node.started_at) * 1000, 3))
+
+
+def _node_retrying(state: RunState, event: Event) -> None:
+    node = _node_over(state, event, "pending")
+    node.error = event.data.get("error")
+    node.attempt = event.attempt + 1
+
+
+def _node_skipped(state: RunState, event: Event) -> None:
+    node = _node_over(state, event, "skipped")
+    node.reason = event.data.get("reason")
+    node.handles = tuple(event.data.get("handles", ()))
+
+
+def _node_suspended(state: RunState, event: Event) -> None:
+    node = _node(state, event)
+    node.status = "suspended"
+    node.wait_until = event.data.get("until")
+
+
+def _node_cancelled(state: RunState, event: Event) -> None:
+    node = _node_over(state, event, "cancelled")
+    node.reason = event.data.get("reason")
+
+
+def _node_unknown(state: RunState, event: Event) -> None:
+    _node_over(state, event, "unknown")
+
+
+def _item(state: RunState, event: Event) -> None:
+    _node(state, event).items[event.data["index"]] = event.data["status"]
+
+
+def _round(state: RunState, event: Event) -> None:
+    node = _node(state, event)
+    node.round = event.data["round"]
+    node.variables = event.data.get("variables", {})
+
+
+_HANDLERS: dict[str, Callable[[RunState, Event], None]] = {
+    "run.started": _started,
+    "run.resumed": _started,
+    "run.suspended": _suspended,
+    "run.succeeded": _ended("succeeded"),
+    "run.failed": _ended("failed"),
+    "run.cancelled": _ended("cancelled"),
+    "node.started": _node_started,
+    "node.retrying": _node_retrying,
+    "node.succeeded": _node_succeeded,
+    "node.failed": _node_failed,
+    "node.skipped": _node_skipped,
+    "node.suspended": _node_suspended,
+    "node.cancelled": _node_cancelled,
+    "node.unknown": _node_unknown,
+    "iteration.item": _item,
+    "loop.round": _round,
+}

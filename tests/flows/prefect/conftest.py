@@ -1,0 +1,103 @@
+"""One real Prefect server for the whole folder, in a thread whose loop lives as long as the session."""
+
+from __future__ import annotations
+
+import asyncio
+import threading
+import time
+from collections.abc import AsyncIterator, Awaitable, Callable, Coroutine, Iterator
+from pathlib import Path
+from typing import Any, TypeVar
+
+import pytest
+
+from interlace.flows.prefect import EmbeddedPrefect, PrefectApi, PrefectConnection
+
+T = TypeVar("T")
+HERE = Path(__file__).parent
+
+
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    """Keep the folder on one worker: its server takes seconds to start."""
+    for item in items:
+        if item.path.is_relative_to(HERE):
+            item.add_marker(pytest.mark.xdist_group("prefect"))
+
+
+class Served:
+    """The shared server, driven from any loop."""
+
+    def __init__(self, home: Path) -> None:
+        self.loop = asyncio.new_event_loop()
+        self.thread = threading.Thread(target=self.loop.run_forever, daemon=True)
+        self.thread.start()
+        self.prefect = EmbeddedPrefect(home)
+
+    def call(self, work: Coroutine[Any, Any, T]) -> T:
+        return asyncio.run_coroutine_threadsafe(work, self.loop).result(100)
+
+    @property
+    def connection(self) -> PrefectConnection:
+        return self.prefect.connection
+
+    def close(self) -> None:
+        self.call(self.prefect.stop())
+        self.loop.call_soon_threadsafe(self.loop.stop)
+        self.thread.join()
+        self.loop.close()
+
+
+@pytest.fixture(scope="session")
+def served(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Served]:
+    served = Served(tmp_path_factory.mktemp("prefect-home"))
+    with pytest.MonkeyPatch.context() as patch:
+        # What a user's shell may say must not reach the child.
+        patch.setenv("PREFECT_API_URL", "http://127.0.0.1:9/api")
+        patch.setenv(
+            "PREFECT_SERVER_DATABASE_CONNECTION_URL", "sqlite+aiosqlite:////nonexistent/elsewhere.db"
+        )
+        served.call(served.prefect.start())
+    yield served
+    served.close()
+
+
+@pytest.fixture
+def connection(served: Served) -> PrefectConnection:
+    return served.connection
+
+
+@pytest.fixture
+async def api(connection: PrefectConnection) -> AsyncIterator[PrefectApi]:
+    async with PrefectApi(connection) as api:
+        yield api
+
+
+async def _eventually(look: Callable[[], Awaitable[T | None]], seconds: float = 20.0) -> T:
+    """Look at another process until it shows something."""
+    end = time.monotonic() + seconds
+    while True:
+        seen = await look()
+        if seen:
+            return seen
+        assert time.monotonic() < end, f"nothing was seen in {seconds} s"
+        await asyncio.sleep(0.02)
+
+
+async def _state_of(api: PrefectApi, flow_run_id: str, *names: str, seconds: float = 20.0) -> dict[str, Any]:
+    """Wait until a flow run is in one of the named states; the flow run."""
+
+    async def look() -> dict[str, Any] | None:
+        found: dict[str, Any] = await api.get(f"/flow_runs/{flow_run_id}")
+        return found if found["state_name"] in names else None
+
+    return await _eventually(look, seconds)
+
+
+@pytest.fixture
+def eventually() -> Any:
+    return _eventually
+
+
+@pytest.fixture
+def state_of() -> Any:
+    return _state_of
