@@ -247,13 +247,17 @@ class Lease:
         thread = int(connection.thread_id())  # type: ignore[no-untyped-call]
         flight.on_stop(lambda: self._kill(thread))
         maria = "MariaDB" in connection.get_server_info()  # type: ignore[no-untyped-call]
-        limit = (
-            f"max_statement_time={flight.seconds + 0.5:.3f}"
-            if maria
-            else f"max_execution_time={int(flight.seconds * 1000) + 500}"
-        )
-        rows = f", sql_select_limit={select_limit}" if select_limit else ""
-        connection.query(f"SET {limit}{rows}")
+        if maria:
+            settings = [f"max_statement_time={flight.seconds + 0.5:.3f}"]
+        else:
+            settings = [f"max_execution_time={int(flight.seconds * 1000) + 500}"]
+        if access == "READ ONLY":
+            # DDL commits the transaction and would run after it; with the setting the session stays read-only.
+            settings += [
+                f"sql_select_limit={select_limit}",
+                f"{'tx' if maria else 'transaction'}_read_only=1",
+            ]
+        connection.query(f"SET {', '.join(settings)}")
         connection.query(f"START TRANSACTION {access}")
         return connection
 

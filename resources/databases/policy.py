@@ -145,6 +145,11 @@ def _check_node(dialect: Dialect, node: exp.Expr, purpose: Purpose) -> None:
     allowed = {"read": grammar.READ_NODES, "write": grammar.WRITE_NODES, "ddl": grammar.DDL_NODES}[purpose]
     if kind not in allowed:
         raise refused(f"{kind} is not allowed here", _HINTS.get(kind, ""))
+    if isinstance(node, exp.Placeholder) and isinstance(node.parent, (exp.Ordered, exp.Group)):
+        raise refused(
+            "a parameter in ORDER BY or GROUP BY, which would be a constant",
+            "Write the column, or a CASE over it.",
+        )
     if isinstance(node, exp.Table):
         _check_table(dialect, node, purpose)
     elif isinstance(node, (exp.Create, exp.Drop, exp.Alter)):
