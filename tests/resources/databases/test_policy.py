@@ -79,7 +79,7 @@ VISIBLE = frozenset({"open", "sales.orders"})
     "sql",
     [
         "SELECT * FROM open",
-        'SELECT * FROM OPEN AS o JOIN sales.orders ON true',
+        "SELECT * FROM OPEN AS o JOIN sales.orders ON true",
         "WITH x AS (SELECT * FROM open) SELECT * FROM x",
         "WITH RECURSIVE x AS (SELECT 1 AS n UNION ALL SELECT n + 1 FROM x WHERE n < 3) SELECT * FROM x",
         "WITH x AS (SELECT * FROM open), y AS (SELECT * FROM x) SELECT * FROM y",
