@@ -4,9 +4,9 @@ from collections.abc import AsyncIterator, Iterator
 from pathlib import Path
 
 import pytest
+from tests.resources.databases.services import mysql_database, postgres_schema
 
 from interlace.resources.databases import Databases
-from tests.resources.databases.services import mysql_database, postgres_schema
 
 
 @pytest.fixture

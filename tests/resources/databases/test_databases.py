@@ -10,10 +10,10 @@ from typing import Any
 
 import psycopg
 import pytest
+from tests.resources.databases.services import mysql_ask, postgres_ask
 
 from interlace.engine.errors import NodeError
 from interlace.resources.databases import Databases
-from tests.resources.databases.services import mysql_ask, postgres_ask
 
 KEY = {
     "postgresql": "serial PRIMARY KEY",
@@ -173,7 +173,7 @@ async def test_a_missing_file_is_not_made_by_reading_or_writing(databases: Datab
         databases.insert_many("sqlite:///none.db", "t", [{"a": 1}]),
     ):
         assert (await fails(work)).kind == "connection"
-    assert list(tmp_path.iterdir()) == []
+    assert list(tmp_path.iterdir()) == []  # noqa: ASYNC240 - a look at an empty folder
     (tmp_path / "text.db").write_text("not a database, only text that is long enough to be looked at" * 20)
     assert (await fails(databases.query("sqlite:///text.db", "SELECT * FROM t"))).kind == "connection"
 
@@ -228,7 +228,7 @@ async def test_cancelling_ends_a_long_query_too(table: str, databases: Databases
     task = asyncio.ensure_future(databases.query(table, sql))
     if dialect_of(table) != "sqlite":
         while not await watch.busy():
-            await asyncio.sleep(0)
+            pass
     else:
         await asyncio.sleep(0)
     start = time.monotonic()
@@ -355,7 +355,7 @@ TYPES: list[tuple[str, str, object]] = [
 
 
 @pytest.mark.parametrize(("dialect", "expression", "expected"), TYPES)
-async def test_values_of_each_server(
+async def test_values_of_each_server(  # noqa: PLR0917 - fixtures and cases
     request: pytest.FixtureRequest,
     databases: Databases,
     tmp_path: Path,

@@ -24,14 +24,16 @@ CASES = [(dialect, decision, sql) for dialect in DIALECTS for decision, sql in r
 @pytest.mark.parametrize(("dialect", "decision", "sql"), CASES)
 def test_each_statement_is_decided_as_the_table_says(dialect: Dialect, decision: str, sql: str) -> None:
     passed: list[Purpose] = []
+    refusals: list[NodeError] = []
     for purpose in PURPOSES:
         try:
             check(dialect, sql, purpose)
             passed.append(purpose)
         except NodeError as error:
-            assert error.kind == "sql_refused"
-            assert not error.retryable
-            assert error.message.startswith("The statement is not allowed: ")
+            refusals.append(error)
+    assert {(error.kind, error.retryable, error.message[:30]) for error in refusals} <= {
+        ("sql_refused", False, "The statement is not allowed: ")
+    }
     assert passed == ALLOWED.get(decision, [])
 
 
@@ -46,7 +48,7 @@ def test_the_tables_hold_enough_of_each_kind(dialect: Dialect) -> None:
 @pytest.mark.parametrize("dialect", DIALECTS)
 def test_deep_and_long_statements_are_refused_not_crashed_on(dialect: Dialect) -> None:
     for sql in ("SELECT " + "(" * 3000 + "1" + ")" * 3000, "SELECT '" + "x" * 100_000 + "'"):
-        with pytest.raises(NodeError, match="nested too deeply|longer than"):
+        with pytest.raises(NodeError, match=r"nested too deeply|longer than"):
             check(dialect, sql)
 
 

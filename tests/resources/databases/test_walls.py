@@ -10,6 +10,13 @@ from pathlib import Path
 from tempfile import gettempdir
 
 import pytest
+from tests.resources.databases.services import (
+    STATEMENTS,
+    mysql_ask,
+    mysql_database,
+    postgres_ask,
+    postgres_schema,
+)
 
 from interlace.engine.errors import NodeError
 from interlace.resources.databases import Databases, DatabaseUrl, mysql, postgres, sqlite
@@ -18,13 +25,6 @@ from interlace.resources.databases.flight import Flight
 from interlace.resources.databases.parameters import Bound
 from interlace.resources.databases.pool import Pool
 from interlace.resources.databases.result import Collector
-from tests.resources.databases.services import (
-    STATEMENTS,
-    mysql_ask,
-    mysql_database,
-    postgres_ask,
-    postgres_schema,
-)
 
 SETUP = {
     "postgresql": [
