@@ -89,7 +89,7 @@ def markers(model: type[BaseModel]) -> dict[str, tuple[Expression, ScopeName]]:
     for name, info in model.model_fields.items():
         marker = _marker(info)
         if marker is not None:
-            scope = next((m.scope for m in info.metadata if isinstance(m, In)), "node")
+            scope: ScopeName = next((m.scope for m in info.metadata if isinstance(m, In)), "node")
             found[name] = (marker, scope)
     return found
 

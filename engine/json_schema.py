@@ -16,7 +16,7 @@ import orjson
 from jsonschema.exceptions import ValidationError
 from jsonschema.protocols import Validator
 from jsonschema.validators import extend
-from jsonschema_specifications import REGISTRY  # type: ignore[import-untyped]
+from jsonschema_specifications import REGISTRY
 from referencing.exceptions import Unresolvable
 
 from interlace.engine.errors import ExpressionError

@@ -103,7 +103,7 @@ def _records(document: Document, state: RunState) -> Iterator[NodeRecord]:
             path=path,
             name=spec.label or path,
             kind=spec.type,
-            state=node.status,  # type: ignore[arg-type]
+            state=node.status,
             started_at=None if node.started_at is None else _moment(node.started_at),
             finished_at=None if node.ended_at is None else _moment(node.ended_at),
             upstream=upstream,

@@ -6,9 +6,10 @@ from dataclasses import dataclass, field
 from typing import Final
 
 from interlace.engine.expressions.references import Place
-from interlace.engine.expressions.syntax import SyntaxProblem
+from interlace.engine.expressions.syntax import Call, Node, SyntaxProblem, children
 
 _MAX_BLOCKS: Final = 50
+_CALLABLE: Final = frozenset({"loop", "caller", "loop.cycle", "loop.changed"})
 _TAKEN: Final = frozenset({"loop", "self", "caller"})
 
 
@@ -37,6 +38,8 @@ class Blocks:
     def __init__(self, source: str) -> None:
         self.source = source
         self.frames = [Frame("template")]
+        self.macros: set[str] = set()
+        self.values: set[str] = set()
 
     def names(self) -> frozenset[str]:
         """Give the names that the template binds here."""
@@ -72,16 +75,34 @@ class Blocks:
             frame = self.frames[-1]
             raise SyntaxProblem(f"{{% {frame.kind} %}} is not closed", self.source, frame.start)
 
-    def bind(self, name: str, start: int, *, loose: bool) -> None:
+    def bind(self, name: str, start: int, *, loose: bool, macro: bool = False) -> None:
         """Make a name the template's own, in the innermost block that has names."""
-        check_name(name, self.source, start)
+        self.check_name(name, start, macro=macro)
         frame = next(frame for frame in reversed(self.frames) if frame.scoped)
         frame.names.add(name)
         if loose:
             frame.loose.add(name)
 
+    def check_name(self, name: str, start: int, *, macro: bool = False) -> None:
+        """Raise for a name that a template cannot bind, or that it binds to a value and to a macro.
 
-def check_name(name: str, source: str, start: int) -> None:
-    """Raise for a name that a template cannot bind."""
-    if name.startswith("__") or name in _TAKEN:
-        raise SyntaxProblem(f"a template cannot name a value {name!r}", source, start)
+        Macros are called by minijinja itself; a name that could also hold a value might call an object.
+        """
+        if name.startswith("__") or name in _TAKEN:
+            raise SyntaxProblem(f"a template cannot name a value {name!r}", self.source, start)
+        mine, other = (self.macros, self.values) if macro else (self.values, self.macros)
+        if name in other:
+            raise SyntaxProblem(f"{name!r} names both a macro and a value", self.source, start)
+        mine.add(name)
+
+    def check_calls(self, node: Node) -> None:
+        """Raise where something is called that is not a macro of the template."""
+        if (
+            isinstance(node, Call)
+            and node.local
+            and node.name not in _CALLABLE
+            and node.name not in self.macros
+        ):
+            raise SyntaxProblem(f"{node.name!r} is not a macro", self.source, node.start)
+        for part in children(node):
+            self.check_calls(part)

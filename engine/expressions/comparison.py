@@ -18,7 +18,7 @@ _NUMERIC: Final = re.compile(
 _MAX_NUMERIC: Final = 400
 _ISO_DATE: Final = re.compile(r"[0-9]{4}-[0-9]{2}-[0-9]{2}(?:\Z|[T ][0-9]{2}:[0-9]{2})")
 _LONG: Final = 4096
-_MAX_COMPARED: Final = 700_000
+_MAX_COMPARED: Final = 400_000
 
 _ORDERS: Final[dict[str, Callable[[Any, Any], bool]]] = {
     "<": operator.lt,

@@ -10,11 +10,12 @@ from minijinja import Markup
 
 from interlace.engine.errors import ExpressionError
 from interlace.engine.expressions.budget import check_size, refill
-from interlace.engine.expressions.evaluator import build, multiplies
+from interlace.engine.expressions.evaluator import build
 from interlace.engine.expressions.parser import parse
 from interlace.engine.expressions.references import Reference, references
 from interlace.engine.expressions.syntax import (
     MAX_EXPRESSION,
+    MAX_TEMPLATE,
     Embedded,
     Key,
     Literal,
@@ -23,6 +24,7 @@ from interlace.engine.expressions.syntax import (
     Record,
     Sequence,
     SyntaxProblem,
+    multiplies,
 )
 from interlace.engine.expressions.text import parse_text
 from interlace.engine.expressions.tokens import tokenize
@@ -160,13 +162,17 @@ def _single(source: str) -> bool:
     return not source[tokenize(source, start, closer="}}").stop :].strip()
 
 
-@lru_cache(maxsize=_CACHED)
 def compile_text(source: str) -> Compiled:
     """Compile a text that may contain `{{ }}`; without any it is a constant.
 
     Raises:
         SyntaxProblem: an expression in it is not valid.
     """
+    return _text(source) if len(source) <= MAX_TEMPLATE else Compiled(source, parse_text(source))
+
+
+@lru_cache(maxsize=_CACHED)
+def _text(source: str) -> Compiled:
     return Compiled(source, parse_text(source))
 
 
@@ -176,9 +182,7 @@ def compile_value(value: JsonValue) -> Compiled:
     Raises:
         SyntaxProblem: an expression in it is not valid; `place` is the path to its text.
     """
-    if isinstance(value, str):
-        return compile_text(value)
-    return Compiled("", _structure(value, ()))
+    return compile_text(value) if isinstance(value, str) else Compiled("", _structure(value, ()))
 
 
 def _structure(value: JsonValue, place: tuple[Key, ...]) -> Node:
@@ -195,14 +199,10 @@ def _structure(value: JsonValue, place: tuple[Key, ...]) -> Node:
         raise SyntaxProblem(f"the structure is nested more than {_MAX_VALUE_DEPTH} levels deep", "", 0)
     if isinstance(value, Mapping):
         pairs = [(key, _structure(part, (*place, key))) for key, part in value.items()]
-        constants = {key: node.value for key, node in pairs if isinstance(node, Literal)}
-        if len(constants) == len(pairs):
-            return Literal(value if all(constants[key] is part for key, part in value.items()) else constants)
+        if all(isinstance(node, Literal) for _, node in pairs):
+            return Literal(value)
         return Record(tuple((Literal(key), node) for key, node in pairs))
     if isinstance(value, list):
         items = [_structure(part, (*place, index)) for index, part in enumerate(value)]
-        values = [node.value for node in items if isinstance(node, Literal)]
-        if len(values) < len(items):
-            return Sequence(tuple(items))
-        return Literal(value if all(one is part for one, part in zip(values, value, strict=True)) else values)
+        return Literal(value) if all(isinstance(node, Literal) for node in items) else Sequence(tuple(items))
     return Literal(value)

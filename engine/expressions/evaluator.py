@@ -1,6 +1,7 @@
 """Turns a tree into a closure that computes it; built once an expression, on first use.
 
-A closure takes the scope and gives a value or `Missing`. Paths read plain data only; every operation that could make
+A closure takes the scope (names, and for templates also `values`, what the template binds) and gives a value or
+`Missing`. Paths read plain data only; every operation that could make
 something large is charged to the budget.
 """
 
@@ -8,7 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from collections.abc import Sequence as Items
-from typing import Any, Final, Protocol, TypeAlias
+from typing import Any, Final, TypeAlias
 
 from minijinja import Markup, escape, safe
 
@@ -36,18 +37,10 @@ from interlace.engine.expressions.syntax import (
     Slice,
     Test,
     Unary,
-    children,
+    multiplies,
 )
 from interlace.engine.expressions.unparse import path_text, unparse
-from interlace.engine.expressions.values import Missing, missing_error, to_text
-
-
-class Scope(Protocol):
-    """What closures read names from; those of a template also read `values`, the names that it binds."""
-
-    def lookup(self, root: str) -> object:
-        """Give the value of a name, or `Missing`."""
-        ...
+from interlace.engine.expressions.values import Missing, Names, missing_error, to_text
 
 
 Run: TypeAlias = Callable[[Any], Any]
@@ -61,13 +54,6 @@ def build(node: Node) -> Run:
     return _BUILDERS[node.__class__](node)
 
 
-def multiplies(node: Node) -> bool:
-    """Whether the tree can put one value into a structure many times."""
-    if isinstance(node, Sequence | Record) or (isinstance(node, Binary) and node.operator in ("*", "+")):
-        return True
-    return any(map(multiplies, children(node)))
-
-
 def _literal(node: Literal) -> Run:
     value = node.value
     return lambda _scope: value
@@ -78,7 +64,7 @@ def _path(node: Path) -> Run:
     if len(keys) == 1 and isinstance(keys[0], str):
         return _field(root, keys[0])
 
-    def walk(scope: Scope) -> Any:
+    def walk(scope: Names) -> Any:
         start = value = scope.lookup(root)
         for key in keys:
             if isinstance(value, dict) or (value.__class__ is list and key.__class__ is int):
@@ -96,7 +82,7 @@ def _path(node: Path) -> Run:
 def _field(root: str, key: str) -> Run:
     """Give the closure of the most common path, `node.field`."""
 
-    def field(scope: Scope) -> Any:
+    def field(scope: Names) -> Any:
         value = scope.lookup(root)
         if isinstance(value, dict):
             try:
@@ -111,7 +97,7 @@ def _field(root: str, key: str) -> Run:
 def descend(value: Any, root: str, keys: tuple[Key, ...]) -> Any:
     """Follow the keys of a path; what is not there is `Missing`, with the whole path and the reason."""
     if value.__class__ is Missing:
-        return _located(value, root, keys)
+        return value.at(path_text(root, keys))
     for index, key in enumerate(keys):
         value = member(value, key)
         if value.__class__ is Missing:
@@ -123,10 +109,6 @@ def descend(value: Any, root: str, keys: tuple[Key, ...]) -> Any:
 
 def _reason(missing: Missing, root: str, keys: tuple[Key, ...]) -> Callable[[], str]:
     return lambda: f"in `{path_text(root, keys)}` {missing.reason}"
-
-
-def _located(value: Any, root: str, keys: tuple[Key, ...]) -> Missing:
-    return Missing(value.reason, value.reference or path_text(root, keys))
 
 
 def _local(node: Local) -> Run:
@@ -159,7 +141,7 @@ def _item(node: Item) -> Run:
         if place.__class__ is Missing:
             return place
         found = member(value, place)
-        return found if found.__class__ is not Missing or found.reference else _placed(found, text)
+        return _placed(found, text)
 
     return run
 
@@ -341,7 +323,7 @@ def _filter(node: Filter) -> Run:
 
 def _placed(value: Any, text: str) -> Any:
     """Say of a missing value which expression it is the result of."""
-    return Missing(value.reason, text) if value.__class__ is Missing else value
+    return value.at(text) if value.__class__ is Missing else value
 
 
 def _arguments(

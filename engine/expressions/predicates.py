@@ -125,8 +125,3 @@ ALIASES: Final = {
 }  # fmt: skip
 # Tests that give an answer for a missing value; the others treat it as an error or as "no".
 NULL_SAFE: Final = frozenset({"defined", "undefined", "empty", "none", "eq", "ne"})
-
-
-def predicate(name: str) -> tuple[int, Callable[..., bool]] | None:
-    """Give a test by name or alias."""
-    return PREDICATES.get(ALIASES.get(name, name))

@@ -100,6 +100,7 @@ class _Rendering:
             "__items": self.items,
             "__block": self.block,
             "__assign": self.assign,
+            "__absent": Missing("the condition of the inline if is false and it has no else", "… if …"),
             "__missing": Missing("it was not given a value in this template"),
         }
 

@@ -18,6 +18,8 @@ from interlace.engine.expressions.syntax import (
 
 _CALLBACKS: Final = {"value": "__value", "output": "__output", "items": "__items", "block": "__block"}
 _MAX_NATIVE: Final = 20
+_LOOP_NUMBERS: Final = frozenset({"index", "index0", "revindex", "revindex0", "length", "depth", "depth0"})
+_LOOP_FLAGS: Final = frozenset({"first", "last"})
 
 
 @dataclass(slots=True)
@@ -45,6 +47,12 @@ class Emitter:
             raise SyntaxProblem("calls of macros are nested too deep", self.source, node.start)
         if _calls_macro(node) and (text := self._native(node, loose, level)) is not None:
             return text if form in ("value", "block") else f"{_CALLBACKS[form]}({self._passed(node)}, {text})"
+        if isinstance(node, Local) and node.root == "loop" and len(node.keys) == 1:
+            # Numbers read the same in minijinja; a table asks for them in every row.
+            if node.keys[0] in _LOOP_NUMBERS and form in ("value", "output"):
+                return f"loop.{node.keys[0]}"
+            if node.keys[0] in _LOOP_FLAGS and form == "value":
+                return f"loop.{node.keys[0]}"
         arguments = list(self._locals(node, loose, level))
         number = len(self.nodes)
         names = tuple(name for name, _ in arguments)
@@ -68,7 +76,7 @@ class Emitter:
                     self.emit(node.test, "value", loose, level + 1),
                 )
                 otherwise = (
-                    "__missing"
+                    "__absent"
                     if node.otherwise is None
                     else self.emit(node.otherwise, "value", loose, level + 1)
                 )

@@ -268,3 +268,10 @@ def depth(node: Node) -> int:
         deepest = max(deepest, level)
         waiting.extend((part, level + 1) for part in children(current))
     return deepest
+
+
+def multiplies(node: Node) -> bool:
+    """Whether the tree can put one value into a structure many times."""
+    if isinstance(node, Sequence | Record) or (isinstance(node, Binary) and node.operator in ("*", "+")):
+        return True
+    return any(map(multiplies, children(node)))

@@ -11,7 +11,7 @@ from collections.abc import Callable
 from dataclasses import dataclass, field
 from typing import Final
 
-from interlace.engine.expressions.blocks import Blocks, Frame, check_name
+from interlace.engine.expressions.blocks import Blocks, Frame
 from interlace.engine.expressions.parser import Parser
 from interlace.engine.expressions.references import Reference, references, shown
 from interlace.engine.expressions.statements import Emitter
@@ -122,6 +122,7 @@ class _Translator:
 
     def _node(self, *, conditional: bool = True, tested: bool = False) -> Node:
         node = self.parser.expression() if conditional else self.parser.without_condition()
+        self.blocks.check_calls(node)
         self.references.extend(references(node, self.blocks.facts(), tested=tested))
         return node
 
@@ -142,8 +143,6 @@ class _Translator:
         handler = _HANDLERS.get(word)
         if handler is None:
             raise SyntaxProblem(_unknown_tag(word), self.source, self.start)
-        if self.parser.kind != word and self.parser.texts[self.parser.at] != word:
-            self.parser.unexpected()
         self.parser.advance()
         inner = handler(self)
         self._end()
@@ -163,8 +162,8 @@ class _Translator:
     def _close_block(self, *kinds: str) -> Frame:
         return self.blocks.close(kinds, self.parser.texts[self.parser.at - 1], self.start)
 
-    def _bind(self, name: str, *, loose: bool) -> str:
-        self.blocks.bind(name, self.start, loose=loose)
+    def _bind(self, name: str, *, loose: bool, macro: bool = False) -> str:
+        self.blocks.bind(name, self.start, loose=loose, macro=macro)
         self.parser.local = self.blocks.names()
         return name
 
@@ -231,7 +230,7 @@ class _Translator:
         if bracket:
             self.parser.expect(")")
         for name in names:
-            check_name(name, self.source, self.start)
+            self.blocks.check_name(name, self.start)
         return names
 
     def endfor(self) -> str:
@@ -286,7 +285,7 @@ class _Translator:
         return "endwith"
 
     def macro(self) -> str:
-        name = self._bind(self.parser.name(), loose=False)
+        name = self._bind(self.parser.name(), loose=False, macro=True)
         parameters = self._parameters()
         frame = self._open_block("macro")
         for parameter, _ in parameters:

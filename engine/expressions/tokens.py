@@ -76,7 +76,7 @@ def tokenize(source: str, start: int = 0, *, closer: str = "") -> Tokens:
                 depth -= 1
             kinds.append(text)
         elif group == "bad":
-            raise SyntaxProblem(_stray(text, source, begin), source, begin)
+            raise SyntaxProblem(_stray(text), source, begin)
         else:
             kinds.append(group)  # type: ignore[arg-type]
         texts.append(text)
@@ -108,15 +108,13 @@ def _closes(source: str, begin: int, closer: str) -> int:
     return 0
 
 
-def _stray(text: str, source: str, begin: int) -> str:
+def _stray(text: str) -> str:
     if text in "'\"":
         return "a text is not closed by its quote"
     if text == "!":
         return "'!' is not an operator; write 'not'"
     if text == "&":
         return "'&' is not an operator; write 'and'"
-    if source.startswith("||", begin):
-        return "'||' is not an operator; write 'or'"
     if text == "$":
         return "names are written without '$'"
     return f"{text!r} is not part of the language"

@@ -34,6 +34,10 @@ class Missing:
         """Why it is missing."""
         return self._reason if isinstance(self._reason, str) else self._reason()
 
+    def at(self, reference: str) -> Missing:
+        """Give the same with the reference that led here."""
+        return Missing(self._reason, self.reference or reference)
+
     def __bool__(self) -> bool:
         return False
 

@@ -49,13 +49,12 @@ def fromjson(value: Any) -> Any:
 
 
 @lru_cache(maxsize=512)
-def _pattern(pattern: str, ignore_case: bool, multiline: bool) -> Any:
+def _pattern(pattern: str, ignore_case: bool) -> Any:
     options = re2.Options()
     options.log_errors = False
     options.case_sensitive = not ignore_case
-    prefix = "(?m)" if multiline else ""
     try:
-        return re2.compile(prefix + pattern, options)
+        return re2.compile(pattern, options)
     except re2.error as error:
         reason = error.args[0]
         shown = reason.decode(errors="replace") if isinstance(reason, bytes) else reason
@@ -64,7 +63,7 @@ def _pattern(pattern: str, ignore_case: bool, multiline: bool) -> Any:
         ) from error
 
 
-def regex(pattern: Any, *, ignore_case: Any = False, multiline: Any = False) -> Any:
+def regex(pattern: Any, *, ignore_case: Any = False) -> Any:
     """Give a compiled RE2 pattern, from a cache.
 
     Raises:
@@ -73,7 +72,7 @@ def regex(pattern: Any, *, ignore_case: Any = False, multiline: Any = False) -> 
     source = text_of(pattern, "regex")
     if len(source) > _MAX_PATTERN:
         raise too_large(f"a regular expression has at most {_MAX_PATTERN} characters")
-    return _pattern(source, bool(ignore_case), bool(multiline))
+    return _pattern(source, bool(ignore_case))
 
 
 def _subject(value: Any, name: str) -> str:

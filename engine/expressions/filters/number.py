@@ -78,7 +78,12 @@ def rounded(value: Any, precision: Any = 0, method: Any = "common") -> Any:
         return amount
     if abs(places) > _MAX_PRECISION:
         return amount
-    exact = Decimal(repr(amount))
+    written = repr(amount)
+    if isinstance(amount, float) and mode is ROUND_HALF_UP and places >= 0 and "e" not in written:
+        fraction = written.partition(".")[2]
+        if len(fraction) != places + 1 or fraction[-1] != "5":
+            return round(amount, places)
+    exact = Decimal(written)
     exponent = Decimal(1).scaleb(-places)
     scaled = (exact / exponent).to_integral_value(mode) * exponent
     return int(scaled) if isinstance(amount, int) else float(scaled)

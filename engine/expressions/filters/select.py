@@ -22,8 +22,7 @@ def tester(name: Any, arguments: tuple[Any, ...]) -> Callable[[Any], bool]:
     """
     if name is None:
         return bool
-    key = ALIASES.get(name, name)
-    found = PREDICATES.get(key) if isinstance(key, str) else None
+    found = PREDICATES.get(ALIASES.get(name, name)) if isinstance(name, str) else None
     if found is None:
         close = nearest(str(name), (*PREDICATES, *ALIASES))
         raise ExpressionError(
@@ -88,7 +87,7 @@ def mapped(find: Callable[[str], Callable[..., Any]]) -> Callable[..., list[Any]
                     "the filter 'map' needs attribute='…' or a filter's name", kind="wrong_type"
                 )
             function = find(name)
-            return [function(item, *arguments) for item in items]
+            return [required(function(item, *arguments), index, "map") for index, item in enumerate(items)]
         get = field_getter(attribute)
         if default is _ABSENT:
             return [required(get(item), index, "map") for index, item in enumerate(items)]

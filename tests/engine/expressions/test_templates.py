@@ -148,6 +148,12 @@ def test_errors_carry_the_line(render, source, line, part):
         ("{{ nomacro(1) }}", 1, "no function"),
         ("{% filter uper %}{% endfilter %}", 1, "did you mean"),
         ("{% else %}", 1, "no block is open"),
+        ("{% set f = inputs.obj %}{{ f() }}", 1, "'f' is not a macro"),
+        ("{% macro m(f) %}{{ f() }}{% endmacro %}", 1, "'f' is not a macro"),
+        ("{% for f in fs %}{% if f(1) %}{% endif %}{% endfor %}", 1, "'f' is not a macro"),
+        ("{% macro m() %}{% endmacro %}{% set m = 1 %}", 1, "both a macro and a value"),
+        ("{% set m = 1 %}{% macro m() %}{% endmacro %}", 1, "both a macro and a value"),
+        ("{% macro m() %}{% endmacro %}{% for m in x %}{% endfor %}", 1, "both a macro and a value"),
     ],
 )
 def test_a_template_that_is_not_valid_says_where(source, line, part):
