@@ -6,12 +6,13 @@ import re
 from collections.abc import Iterator
 from typing import Annotated, Any, ClassVar, Literal
 
-from pydantic import BaseModel, Field, WithJsonSchema, model_validator
+from pydantic import Field, WithJsonSchema, model_validator
 
 from interlace.engine.document import Effects, NodeSpec
 from interlace.engine.errors import NodeError
 from interlace.engine.fields import Data, Dynamic, Secret
 from interlace.engine.node import Config, Finding, Node, Output, RunContext
+from interlace.engine.schema import Schema
 from interlace.resources.databases import Databases, DatabaseUrl, QueryResult, WriteResult
 from interlace.resources.databases.identifiers import quoted_table
 from interlace.resources.databases.policy import Purpose
@@ -96,11 +97,14 @@ class DatabaseConfig(Config):
         )
 
 
-class ColumnOutput(BaseModel):
-    """A column of the result."""
-
-    name: str = Field(description="Name in the rows; a repeated one has a number.")
-    type: str = Field(description="The database's own name of the type.")
+_COLUMN: Schema = {
+    "type": "object",
+    "properties": {
+        "name": {"type": "string", "description": "Name in the rows; a repeated one has a number."},
+        "type": {"type": "string", "description": "The database's own name of the type."},
+    },
+    "required": ["name", "type"],
+}
 
 
 class DatabaseOutput(Output):
@@ -109,7 +113,9 @@ class DatabaseOutput(Output):
     rows: Annotated[Any, WithJsonSchema({"type": "array", "items": {"type": "object"}})] = Field(
         description="Rows as objects by column; of execute, those of RETURNING."
     )
-    columns: list[ColumnOutput] = Field(description="The columns, in order.")
+    columns: Annotated[Any, WithJsonSchema({"type": "array", "items": _COLUMN})] = Field(
+        description="The columns, in order."
+    )
     row_count: int = Field(description="Rows returned by query, rows changed by execute and insert_many.")
     truncated: bool = Field(description="Whether there were more rows than max_rows or 16 MB.")
 
@@ -246,7 +252,7 @@ def _misplaced(message: str) -> Finding:
 def _output(found: QueryResult | WriteResult) -> DatabaseOutput:
     return DatabaseOutput(
         rows=found.rows,
-        columns=[ColumnOutput(name=column.name, type=column.type) for column in found.columns],
+        columns=[{"name": column.name, "type": column.type} for column in found.columns],
         row_count=found.row_count,
         truncated=found.truncated,
     )
