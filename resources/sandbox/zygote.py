@@ -12,6 +12,7 @@ import socket
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
+from typing import Any
 
 from interlace.resources.sandbox.profile import HOME, boot, source_files
 
@@ -234,6 +235,9 @@ class Zygote:
                 os.close(descriptor)
         elif not descriptors:
             started.set_exception(ZygoteFault(f"no process for the run: {message.get('fault')}"))
+        elif not _may_end(descriptors[0]):
+            os.close(descriptors[0])
+            started.set_exception(ZygoteFault("this process may not end the run's process; give it CAP_KILL"))
         else:
             child.pidfd = descriptors[0]
             self._running[number] = child
@@ -247,9 +251,22 @@ class Zygote:
         return said.decode("utf-8", "replace").strip()
 
 
+def _may_end(pidfd: int) -> bool:
+    try:
+        signal.pidfd_send_signal(pidfd, 0)
+    except PermissionError:
+        return False
+    except ProcessLookupError:
+        return True
+    return True
+
+
 async def _launch(line: list[str], settings: dict[str, object], *, info: int) -> asyncio.subprocess.Process:
     """Start bubblewrap with the zygote in it; `info` is where it tells its process 1. Raises ZygoteFault."""
     files: list[int] = []
+    # Root that cannot set up mounts as root lets another user do it in a user namespace: no run is ever root's.
+    demote = os.getuid() == 0 and settings["uid"] is None
+    demotion: dict[str, Any] = {"user": RUN_UID, "group": RUN_UID, "extra_groups": []} if demote else {}
     try:
         line = [*line, "--info-fd", str(info), *source_files(files), "--remount-ro", "/", "--"]
         return await asyncio.create_subprocess_exec(
@@ -262,6 +279,7 @@ async def _launch(line: list[str], settings: dict[str, object], *, info: int) ->
             env={},
             cwd="/",
             start_new_session=True,
+            **demotion,
         )
     except OSError as error:
         raise ZygoteFault(f"{line[0]} cannot be started: {error}") from error

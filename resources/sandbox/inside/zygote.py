@@ -94,9 +94,13 @@ class Zygote:
                 packet, descriptors, _, _ = socket.recv_fds(self._control, PACKET, 3)
                 if not packet:
                     os._exit(0)
-                pidfd = self._spawn(json.loads(packet)["id"], descriptors)
-                if pidfd is not None:
-                    poll.register(pidfd, select.POLLIN)
+                run = json.loads(packet)["id"]
+                try:
+                    pidfd = self._spawn(run, descriptors)
+                except OSError as error:  # no process or descriptor to be had now; others still run
+                    self._send({"id": run, "fault": str(error)})
+                    continue
+                poll.register(pidfd, select.POLLIN)
 
     def _send(self, message: dict[str, Any], descriptors: tuple[int, ...] = ()) -> None:
         socket.send_fds(self._control, [json.dumps(message).encode()], descriptors)
@@ -108,8 +112,8 @@ class Zygote:
         cpu = usage.ru_utime + usage.ru_stime
         self._send({"id": run, "exit": os.waitstatus_to_exitcode(status), "cpu": cpu, "rss": usage.ru_maxrss})
 
-    def _spawn(self, run: int, descriptors: list[int]) -> int | None:
-        """Fork twice: the first child makes the namespaces, the second is process 1 in them."""
+    def _spawn(self, run: int, descriptors: list[int]) -> int:
+        """Fork twice: the first child makes the namespaces, the second is process 1 in them. Raises OSError."""
         news, tell = os.pipe()
         first = os.fork()
         if first == 0:
@@ -122,8 +126,7 @@ class Zygote:
             answer = json.loads(file.read() or b'{"fault": "the child ended at once"}')
         os.waitpid(first, 0)
         if "fault" in answer:
-            self._send({"id": run, **answer})
-            return None
+            raise OSError(answer["fault"])
         pidfd = os.pidfd_open(answer["pid"])
         self._children[pidfd] = (run, answer["pid"])
         self._send({"id": run, **answer}, (pidfd,))

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import contextlib
 import time
 from collections.abc import AsyncIterator, Callable
 from pathlib import Path
@@ -204,18 +205,16 @@ async def test_cancel_ends_the_worker(snippets: Sandbox, children: Callable[[], 
     with pytest.raises(asyncio.CancelledError):
         await task
 
-    busy = [
-        pid
-        for pid in children()
-        if Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()[0] == "R"
-    ]
     deadline = time.monotonic() + 2
-    while busy and time.monotonic() < deadline:
+    while (busy := [pid for pid in children() if _is_busy(pid)]) and time.monotonic() < deadline:  # noqa: ASYNC110 - another process
         await asyncio.sleep(0.01)
-        busy = [
-            p for p in busy if Path(f"/proc/{p}").exists() and " R " in Path(f"/proc/{p}/stat").read_text()
-        ]
     assert not busy
+
+
+def _is_busy(pid: int) -> bool:
+    with contextlib.suppress(OSError):
+        return Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()[0] == "R"
+    return False
 
 
 @pytest.mark.parametrize("extra", [{"network": True}])
