@@ -1,7 +1,7 @@
 """The process that waits inside the sandbox with the standard library loaded, and forks one child for each run.
 
 Control channel (packets of JSON): the host sends `{"id"}` with three descriptors (job channel, stdout, stderr); back
-come `{"id", "pid"}` with a pidfd once the child waits for its job, and `{"id", "exit", "cpu", "rss"}` when it ended.
+come `{"id", "pid"}` with a pidfd once the child waits for its job, and `{"id", "exit", "cpu"}` when it ended.
 """
 
 from __future__ import annotations
@@ -110,7 +110,7 @@ class Zygote:
         _, status, usage = os.wait4(pid, 0)
         os.close(pidfd)
         cpu = usage.ru_utime + usage.ru_stime
-        self._send({"id": run, "exit": os.waitstatus_to_exitcode(status), "cpu": cpu, "rss": usage.ru_maxrss})
+        self._send({"id": run, "exit": os.waitstatus_to_exitcode(status), "cpu": cpu})
 
     def _spawn(self, run: int, descriptors: list[int]) -> int:
         """Fork twice: the first child makes the namespaces, the second is process 1 in them. Raises OSError."""
