@@ -18,6 +18,7 @@ import socket
 import struct
 import sys
 import types
+from pathlib import Path
 from typing import Any
 
 from interlace.resources.sandbox.inside import confine
@@ -228,10 +229,8 @@ def main() -> None:
         confine.become(settings["uid"])
     confine.adopt_orphans()
     os.umask(0o022)
-    with contextlib.suppress(OSError):
-        os.nice(5)
-        with open("/proc/self/oom_score_adj", "w") as file:  # noqa: PTH123 - one write at start
-            file.write("500")
+    with contextlib.suppress(OSError):  # a courtesy to the service: when memory ends, this goes first
+        Path("/proc/self/oom_score_adj").write_text("500")
     sys.path.remove(settings["home"])
     control = socket.socket(fileno=settings["control"])
     Zygote(control, network=settings["network"], paths=settings["paths"]).serve()
