@@ -99,14 +99,11 @@ class Host:
     async def stop(self, grace: float = 10.0) -> None:
         """Stop serving: runs in hand have `grace` seconds, then they are handed back to be taken up again."""
         thread, self._thread = self._thread, None
-        if thread is not None:
-            assert self._loop is not None
-            assert self._pickup is not None
-            loop, pickup = self._loop, self._pickup
+        if thread is not None and self._pickup is not None and self._loop is not None:
             with contextlib.suppress(RuntimeError):
-                drained = asyncio.run_coroutine_threadsafe(pickup.drain(grace), loop)
-                await asyncio.wrap_future(drained)
-                loop.call_soon_threadsafe(_cancel_all, loop)
+                await asyncio.wrap_future(
+                    asyncio.run_coroutine_threadsafe(self._pickup.drain(grace), self._loop)
+                )
             await asyncio.to_thread(thread.join)
         await self._api.close()
 
@@ -221,19 +218,10 @@ class Host:
 
 
 def _serve(loop: asyncio.AbstractEventLoop, pickup: Pickup) -> None:
-    asyncio.set_event_loop(loop)
     try:
-        loop.run_until_complete(pickup.serve())
+        with asyncio.Runner(loop_factory=lambda: loop) as runner:
+            runner.run(pickup.serve())
     except asyncio.CancelledError:
         pass
     except Exception:  # noqa: BLE001 - a thread's boundary: its end must not pass unseen
         _LOG.exception("The Prefect host ended.")
-    finally:
-        loop.run_until_complete(loop.shutdown_asyncgens())
-        loop.run_until_complete(loop.shutdown_default_executor())
-        loop.close()
-
-
-def _cancel_all(loop: asyncio.AbstractEventLoop) -> None:
-    for task in asyncio.all_tasks(loop):
-        task.cancel()

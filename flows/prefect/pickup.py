@@ -30,6 +30,7 @@ _DUE = ("prefect.flow-run.Scheduled", "prefect.flow-run.Resuming", "prefect.flow
 _OFF = ("prefect.flow-run.Cancelling", "prefect.flow-run.Cancelled")
 _HEARTBEAT_SECONDS = 30
 _POLL_LIMIT = 200
+_HAND_BACK_SECONDS = 10.0
 _SOON = timedelta(milliseconds=20)
 _LONGEST_PAUSE_SECONDS = 15.0
 
@@ -76,6 +77,7 @@ class Pickup:
         self._poll_seconds = poll_seconds
         self._caller = asyncio.get_running_loop()
         self._loop: asyncio.AbstractEventLoop | None = None
+        self._serving: asyncio.Task[Any] | None = None
         self._limit = limit
         self._turns: dict[UUID, _Turn] = {}
         self._timers: dict[UUID, asyncio.TimerHandle] = {}
@@ -91,6 +93,7 @@ class Pickup:
     async def serve(self) -> None:
         """Serve until cancelled."""
         self._loop = asyncio.get_running_loop()
+        self._serving = asyncio.current_task()
         self._slots = asyncio.Semaphore(self._limit)
         self._look = asyncio.Event()
         self._leave = asyncio.Event()
@@ -112,7 +115,7 @@ class Pickup:
                 loop.call_soon_threadsafe(self._consider, flow_run_id, again)
 
     async def drain(self, seconds: float) -> None:
-        """Take up nothing more and wait for the runs in hand; what is left is handed back to be taken up again."""
+        """Take up nothing more, wait for the runs in hand, hand back what is left, and end `serve`."""
         self._stopping = True
         for timer in self._timers.values():
             timer.cancel()
@@ -124,7 +127,10 @@ class Pickup:
             _, left = await asyncio.wait(tasks, timeout=seconds)
             self._leave.set()
             if left:
-                await asyncio.wait(left, timeout=10)
+                await asyncio.wait(left, timeout=_HAND_BACK_SECONDS)
+        if self._serving is not None:
+            # Once, and this task alone: whoever is cancelled twice does not close its connection.
+            self._serving.cancel()
 
     async def _pool_id(self) -> str:
         pause = 0.5
