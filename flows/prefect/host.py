@@ -90,7 +90,8 @@ class Host:
         """
         assert self._pickup is not None, "await start() first"
         try:
-            await asyncio.wait_for(self._pickup.listening.wait(), seconds)
+            async with asyncio.timeout(seconds):
+                await self._pickup.listening.wait()
         except TimeoutError as late:
             raise PrefectError(
                 f"The host does not hear Prefect at {self._connection.api_url!r} yet."

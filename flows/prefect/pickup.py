@@ -178,7 +178,8 @@ class Pickup:
     async def _poll(self) -> None:
         while True:
             with contextlib.suppress(TimeoutError):
-                await asyncio.wait_for(self._look.wait(), self._poll_seconds)
+                async with asyncio.timeout(self._poll_seconds):
+                    await self._look.wait()
             self._look.clear()
             try:
                 await self._settle_again()

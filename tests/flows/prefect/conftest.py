@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import sqlite3
 import threading
 import time
 from collections.abc import AsyncIterator, Awaitable, Callable, Coroutine, Iterator
@@ -12,6 +13,7 @@ from typing import Any, TypeVar
 import pytest
 
 from interlace.flows.prefect import EmbeddedPrefect, PrefectApi, PrefectConnection
+from interlace.flows.prefect.settings import VERSION
 
 T = TypeVar("T")
 HERE = Path(__file__).parent
@@ -22,6 +24,18 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
     for item in items:
         if item.path.is_relative_to(HERE):
             item.add_marker(pytest.mark.xdist_group("prefect"))
+
+
+def copy_database(source: Path, home: Path) -> None:
+    """Give a home a copy of a Prefect database, in use or not."""
+    (home / "prefect").mkdir(parents=True)
+    read, write = (
+        sqlite3.connect(f"file:{source}?mode=ro", uri=True),
+        sqlite3.connect(home / "prefect" / "prefect.db"),
+    )
+    read.backup(write)
+    read.close()
+    write.close()
 
 
 class Served:
@@ -48,8 +62,13 @@ class Served:
 
 
 @pytest.fixture(scope="session")
-def served(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Served]:
+def served(tmp_path_factory: pytest.TempPathFactory, request: pytest.FixtureRequest) -> Iterator[Served]:
     served = Served(tmp_path_factory.mktemp("prefect-home"))
+    assert request.config.cache is not None
+    migrated = request.config.cache.mkdir("prefect") / f"{VERSION}.db"
+    if migrated.exists():
+        # Half of a first start goes into Prefect's migrations.
+        copy_database(migrated, served.prefect.home)
     with pytest.MonkeyPatch.context() as patch:
         # What a user's shell may say must not reach the child.
         patch.setenv("PREFECT_API_URL", "http://127.0.0.1:9/api")
@@ -57,6 +76,10 @@ def served(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Served]:
             "PREFECT_SERVER_DATABASE_CONNECTION_URL", "sqlite+aiosqlite:////nonexistent/elsewhere.db"
         )
         served.call(served.prefect.start())
+    if not migrated.exists():
+        draft = tmp_path_factory.mktemp("migrated")
+        copy_database(served.prefect.home / "prefect" / "prefect.db", draft)
+        (draft / "prefect" / "prefect.db").replace(migrated)
     yield served
     served.close()
 
@@ -101,3 +124,9 @@ def eventually() -> Any:
 @pytest.fixture
 def state_of() -> Any:
     return _state_of
+
+
+@pytest.fixture
+def migrated(served: Served) -> Any:
+    """Give a home a migrated database."""
+    return lambda home: copy_database(served.prefect.home / "prefect" / "prefect.db", home)

@@ -6,7 +6,6 @@ import asyncio
 import os
 import signal
 import socket
-import sqlite3
 import subprocess
 import sys
 from pathlib import Path
@@ -16,16 +15,6 @@ import httpx2
 import pytest
 
 from interlace.flows.prefect import EmbeddedPrefect, PrefectApi, PrefectError
-
-
-def _copy_database(served: Any, home: Path) -> None:
-    """Spare a second server the migrations."""
-    (home / "prefect").mkdir(parents=True)
-    source = sqlite3.connect(f"file:{served.prefect.home / 'prefect' / 'prefect.db'}?mode=ro", uri=True)
-    target = sqlite3.connect(home / "prefect" / "prefect.db")
-    source.backup(target)
-    source.close()
-    target.close()
 
 
 def _proc(pid: int, name: str) -> bytes:
@@ -138,9 +127,9 @@ asyncio.run(main(*sys.argv[1:]))
 @pytest.mark.skipif(sys.platform != "linux", reason="reads /proc")
 @pytest.mark.parametrize("moment", ["born", "ready"])
 async def test_the_child_dies_with_a_parent_that_is_killed(
-    served: Any, tmp_path: Path, moment: str, eventually: Any
+    migrated: Any, tmp_path: Path, moment: str, eventually: Any
 ) -> None:
-    _copy_database(served, tmp_path)
+    migrated(tmp_path)
     home = tmp_path / "user"
     environment = {**os.environ, "HOME": str(home)}
     parent = await asyncio.create_subprocess_exec(
@@ -153,15 +142,3 @@ async def test_the_child_dies_with_a_parent_that_is_killed(
     await parent.wait()
     await eventually(lambda: _gone(child), 15)
     assert not (home / ".prefect").exists()
-
-
-async def test_a_killed_server_comes_back_at_the_same_address(served: Any, api: PrefectApi) -> None:
-    flow = await api.post("/flows/", {"name": "kept"})
-    pid, url = served.prefect.pid, served.prefect.api_url
-    assert pid is not None
-    os.kill(pid, signal.SIGKILL)
-    # Requests that come while it restarts wait for it.
-    assert (await api.get(f"/flows/{flow['id']}"))["name"] == "kept"
-    assert served.prefect.api_url == url
-    assert served.prefect.pid not in {None, pid}
-    assert served.prefect.restarts == 1
