@@ -14,7 +14,13 @@ from typing import Any
 import httpx2
 import pytest
 
-from interlace.flows.prefect import EmbeddedPrefect, PrefectApi, PrefectError
+from interlace.flows.prefect import (
+    EmbeddedPrefect,
+    PrefectApi,
+    PrefectConnection,
+    PrefectError,
+    PrefectRefused,
+)
 
 
 def _proc(pid: int, name: str) -> bytes:
@@ -111,17 +117,27 @@ from pathlib import Path
 from interlace.flows.prefect import EmbeddedPrefect
 
 async def main(home, moment):
-    prefect = EmbeddedPrefect(Path(home))
+    prefect = EmbeddedPrefect(Path(home), auth="ada:secret")
     starting = asyncio.create_task(prefect.start())
     if moment == "ready":
         await starting
     while prefect.pid is None:
         await asyncio.sleep(0)
-    print(prefect.pid, flush=True)
+    print(prefect.pid, prefect.api_url, flush=True)
     await asyncio.sleep(600)
 
 asyncio.run(main(*sys.argv[1:]))
 """
+
+
+async def _asks_for_the_secret(url: str, home: Path) -> None:
+    async with PrefectApi(PrefectConnection(api_url=url, home=home, api_auth="ada:secret")) as api:
+        assert await api.post("/flows/count", {}) >= 0
+        assert (await api.post("/interlace/record", {"runs": []})) == {"flow_run_ids": []}
+    async with PrefectApi(PrefectConnection(api_url=url, home=home)) as stranger:
+        for path, body in (("/flows/count", {}), ("/interlace/record", {"runs": []})):
+            with pytest.raises(PrefectRefused, match="HTTP 401"):
+                await stranger.post(path, body)
 
 
 @pytest.mark.skipif(sys.platform != "linux", reason="reads /proc")
@@ -136,8 +152,11 @@ async def test_the_child_dies_with_a_parent_that_is_killed(
         sys.executable, "-c", _PARENT, str(tmp_path), moment, stdout=subprocess.PIPE, env=environment
     )
     assert parent.stdout is not None
-    child = int(await parent.stdout.readline())
+    pid, url = (await parent.stdout.readline()).decode().split()
+    child = int(pid)
     assert not await _gone(child)
+    if moment == "ready":
+        await _asks_for_the_secret(url, tmp_path)
     parent.send_signal(signal.SIGKILL)
     await parent.wait()
     await eventually(lambda: _gone(child), 15)
