@@ -112,6 +112,19 @@ class Live:
         else:
             await asyncio.to_thread(sqlite.read, self.file, bound, collector, flight)
 
+    async def unpoliced_write(self, statements: list[Bound]) -> None:
+        """Run as a write behind the policy's back."""
+        collector, flight = Collector(max_rows=1, max_bytes=1), Flight(5)
+        place = Place(address="127.0.0.1", path=self.file)
+        if self.dialect == "postgresql":
+            lease = postgres.Lease(Pool(1, postgres.close), self.address, place)
+            await postgres.write(lease, statements, collector, flight)
+        elif self.dialect == "mysql":
+            other = mysql.Lease(Pool(1, mysql.close), self.address, place)
+            await asyncio.to_thread(mysql.write, other, statements, collector, flight, reusable=True)
+        else:
+            await asyncio.to_thread(sqlite.write, self.file, statements, collector, flight, "rw")
+
 
 @pytest.fixture
 async def live(request: pytest.FixtureRequest, databases: Databases, tmp_path: Path) -> AsyncIterator[Live]:
@@ -190,3 +203,13 @@ async def test_the_walls_behind_the_policy_keep_everything_as_it_is(live: Live) 
         "RENAME",
     }
     assert not words & {"COPY", "LOAD", "CALL", "GRANT", "REVOKE", "ATTACH", "VACUUM", "PRAGMA", "REINDEX"}
+
+
+@all_servers
+async def test_a_write_takes_one_statement_even_unpoliced(live: Live) -> None:
+    before = live.picture()
+    sql = "DELETE FROM u; DELETE FROM t"
+    work = live.unpoliced_write([Bound(sql, (), sql, ())])
+    with pytest.raises(NodeError, match=r"multiple commands|SQL syntax|one statement"):
+        await work
+    assert live.picture() == before
