@@ -150,8 +150,9 @@ def _expected(details: ErrorDetails) -> str | None:
 
 def _other(path: Path, details: ErrorDetails) -> Fault:
     kind, context, value = details["type"], details.get("ctx", {}), details["input"]
-    if kind == "string_pattern_mismatch" and context.get("pattern") == _IDENTIFIER:
-        fix = "Use letters, digits and underscores, not beginning with a digit; a label may hold any text."
+    too_long = kind == "string_too_long" and path[-1:] == ("id",)
+    if too_long or (kind == "string_pattern_mismatch" and context.get("pattern") == _IDENTIFIER):
+        fix = "Use letters, digits and underscores, not beginning with a digit, at most 64; a label may hold any text."
         return Fault("bad_id", path, f"An id cannot be {described(value)}.", fix)
     if kind == "string_pattern_mismatch":
         return Fault(
