@@ -12,7 +12,7 @@ InterlaceError
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, ClassVar
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -50,6 +50,8 @@ class NodeError(InterlaceError):
         kind: the stable type a user can branch on (`http_404`, `timeout`, `ValueError`).
         retryable: whether another attempt may succeed; by default decided by the kind.
         retry_after: seconds the other side asked to wait (Retry-After), if it did.
+        outcome_known: whether the work surely was not done; by default only time-outs and lost connections leave
+            that open. A node with effects `once` is not repeated when it is open.
     """
 
     def __init__(
@@ -59,12 +61,14 @@ class NodeError(InterlaceError):
         kind: str = "node_error",
         retryable: bool | None = None,
         retry_after: float | None = None,
+        outcome_known: bool | None = None,
     ) -> None:
         super().__init__(message)
         self.message = message
         self.kind = kind
         self.retryable = is_retryable(kind) if retryable is None else retryable
         self.retry_after = retry_after
+        self.outcome_known = kind not in ("timeout", "connection") if outcome_known is None else outcome_known
 
 
 class ExpressionError(NodeError):
@@ -97,6 +101,8 @@ class RunCancelled(InterlaceError):  # noqa: N818 - the name users see
 
 class StoreError(InterlaceError):
     """The store refused an operation."""
+
+    code: ClassVar[str] = "store"
 
 
 def is_retryable(kind: str) -> bool:

@@ -21,8 +21,8 @@ Operator = Literal[
     "is empty", "is not empty", "exists", "between", "is true", "is false",
 ]  # fmt: skip
 NO_RIGHT: Final = frozenset({"is empty", "is not empty", "exists", "is true", "is false"})
-SEES_MISSING: Final = frozenset({"is empty", "is not empty", "exists"})
-"""Operators for which a missing left side is an answer, not an error."""
+SEES_MISSING: Final = frozenset({"==", "!=", "is empty", "is not empty", "exists"})
+"""Operators that never fail: for them a missing value is null, or an answer of its own."""
 _SHOWN: Final = 60
 _PAIR: Final = 2
 

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
+from itertools import islice
 from typing import Any, Final, TypeAlias
 
 from interlace.engine.problems import nearest
@@ -25,6 +26,7 @@ OBJECT: Final[Schema] = {"type": "object"}
 _MAX_DEPTH: Final = 16
 _MAX_OPTIONS: Final = 12
 _MAX_CONSTANT: Final = 200
+_COMPARED: Final = 500
 _DEFINITIONS: Final = ("$defs", "definitions")
 _KIND_OF: Final[dict[type, str]] = {
     str: "string",
@@ -198,7 +200,7 @@ def _property(schema: Schema, key: str | int | None) -> Schema | Absent:
         return UNKNOWN
     if isinstance(more, Mapping):
         return _within(schema, more)
-    return Absent(near=nearest(name, map(str, properties)))
+    return Absent(near=nearest(name, islice(map(str, properties), _COMPARED)))
 
 
 def _item(schema: Schema, key: int | None) -> Schema | Absent:

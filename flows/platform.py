@@ -57,7 +57,7 @@ class Platform:
         self.registry = registry
         self.documents = Documents(store, registry)
         self.own_addresses: set[tuple[str, int]] = set()
-        """Addresses this process listens on; HTTP nodes reach them only where the operator allows it."""
+        """(ip, port) pairs that HTTP nodes never reach, whatever is allowed: the platform's own database and Prefect."""
         home = settings.home.resolve()
         self.sandbox = Sandbox(
             engine=settings.code_engine,

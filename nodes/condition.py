@@ -4,11 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
-from functools import cached_property
+from functools import cached_property, partial
 from typing import Annotated, Any, ClassVar, Literal
 
 from pydantic import Discriminator, Field, Tag, model_validator
 
+from interlace.engine.absence import value_or_missing
 from interlace.engine.document import Identifier, NodeSpec
 from interlace.engine.errors import ExpressionError
 from interlace.engine.expressions import Names, compile_expression, compile_value
@@ -229,14 +230,14 @@ def _compile_group(group: Group) -> _Test:
 def _compile_entry(entry: Rule | Group) -> _Test:
     if isinstance(entry, Group):
         return _compile_group(entry)
-    compare = OPERATORS[entry.operator]
-    operator, source = entry.operator, entry.left
+    compare, operator, source = OPERATORS[entry.operator], entry.operator, entry.left
     left, right = compile_value(entry.left), compile_value(entry.right)
-    take = left.evaluate_or_missing if operator in SEES_MISSING else left.evaluate
-    other = right.evaluate
+    one, other = left.evaluate, right.evaluate
+    if operator in SEES_MISSING:
+        one, other = partial(value_or_missing, left), partial(value_or_missing, right)
     return _Test(
-        lambda names: compare(take(names), other(names)),
-        lambda names: failure(source, take(names), operator, other(names)),
+        lambda names: compare(one(names), other(names)),
+        lambda names: failure(source, one(names), operator, other(names)),
     )
 
 

@@ -6,6 +6,7 @@ from typing import Any, ClassVar
 
 from pydantic import Field
 
+from interlace.engine.expressions.values import to_text
 from interlace.engine.fields import Data, Dynamic
 from interlace.engine.node import Config, Node, OpenOutput, RunContext, TypeContext
 from interlace.engine.schema import Schema
@@ -20,7 +21,7 @@ class Response(Config):
     status: Dynamic[int] = Field(
         200, ge=100, le=599, title="Status", description="HTTP status code of the answer.", examples=[201]
     )
-    headers: Dynamic[dict[str, str]] = Field(
+    headers: Dynamic[dict[str, Data]] = Field(
         default_factory=dict,
         title="Headers",
         description="Headers of the answer.",
@@ -80,4 +81,8 @@ class End(Node[EndConfig, EndOutput]):
         outputs: dict[str, Any] = config.outputs
         if config.response is None:
             return EndOutput(**outputs)
-        return EndOutput(**outputs, **{RESPONSE: config.response.model_dump()})
+        response = config.response
+        headers = {name: to_text(value) for name, value in response.headers.items()}
+        return EndOutput(
+            **{**outputs, RESPONSE: {"status": response.status, "headers": headers, "body": response.body}}
+        )

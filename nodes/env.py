@@ -6,6 +6,7 @@ from typing import Any, ClassVar
 
 from pydantic import Field
 
+from interlace.engine.document import Identifier
 from interlace.engine.errors import NodeError
 from interlace.engine.node import Config, Node, OpenOutput, RunContext, TypeContext
 from interlace.engine.problems import nearest
@@ -16,7 +17,7 @@ from interlace.engine.schema import Schema
 class EnvConfig(Config):
     """Which settings are read, under which names."""
 
-    values: dict[str, str] = Field(
+    values: dict[Identifier, str] = Field(
         min_length=1,
         title="Values",
         description="Output name → name of the setting in the run's environment (dev, staging, prod). Secrets are not"

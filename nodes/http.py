@@ -299,7 +299,7 @@ async def _pages(
         paging.rule(),
         fetch,
         items_path=paging.items,
-        limits=paging.limits(),
+        limits=replace(paging.limits(), max_bytes=client.max_body),
         until=None if paging.until is None else until,
     )
     assert found.last is not None

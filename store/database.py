@@ -9,14 +9,15 @@ from typing import Any, Literal
 
 from sqlalchemy import URL, Row, Select, event, make_url
 from sqlalchemy.engine.interfaces import DBAPIConnection
-from sqlalchemy.exc import ArgumentError, DBAPIError
+from sqlalchemy.exc import ArgumentError, DBAPIError, SQLAlchemyError
 from sqlalchemy.ext.asyncio import AsyncEngine, create_async_engine
 from sqlalchemy.pool import ConnectionPoolEntry
 
 from interlace.engine.errors import StoreError
 from interlace.store.migration import upgrade
-from interlace.store.sqlite_writer import BUSY_MILLISECONDS, Durability, SQLiteWriter
+from interlace.store.sqlite_writer import Durability, SQLiteWriter
 from interlace.store.statements import Compiler, Operation
+from interlace.store.write_ahead import BUSY_MILLISECONDS
 from interlace.store.writer import Batch, Lane, Writer
 
 
@@ -68,15 +69,19 @@ class Database:
 
     async def rows(self, statement: Select[Any]) -> Sequence[Row[*tuple[Any, ...]]]:
         """Read all rows."""
-        async with self._engine.connect() as connection:
-            rows: Sequence[Row[*tuple[Any, ...]]] = (await connection.execute(statement)).all()
-            return rows
+        try:
+            async with self._engine.connect() as connection:
+                rows: Sequence[Row[*tuple[Any, ...]]] = (await connection.execute(statement)).all()
+        except SQLAlchemyError as error:
+            cause = getattr(error, "orig", None) or error
+            raise StoreError(
+                f"the database could not be read: {cause}; check that it is reachable"
+            ) from error
+        return rows
 
     async def first(self, statement: Select[Any]) -> Row[*tuple[Any, ...]] | None:
         """Read the first row."""
-        async with self._engine.connect() as connection:
-            row: Row[*tuple[Any, ...]] | None = (await connection.execute(statement)).first()
-            return row
+        return next(iter(await self.rows(statement.limit(1))), None)
 
     async def write(self, *operations: Operation) -> list[tuple[Any, ...]]:
         """Commit some operations together; gives the rows of the last one."""

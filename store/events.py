@@ -108,4 +108,5 @@ async def _wait(changed: asyncio.Event) -> None:
 
 
 def _event(row: Row[*tuple[Any, ...]]) -> Event:
-    return Event(row[0], row[1], row[2], decode(row[3]), row[4], row[5])
+    kind, path, attempt, data, seq, at = row
+    return Event(kind, path, attempt, decode(data), seq, at)

@@ -13,6 +13,7 @@ from sqlalchemy.engine.interfaces import DBAPIConnection
 from sqlalchemy.pool import ConnectionPoolEntry, NullPool
 
 from interlace.store.errors import SchemaError
+from interlace.store.write_ahead import BUSY_MILLISECONDS, log_ahead
 
 HEAD: Final = "0001"
 """The newest migration; known here so that opening an up-to-date database does not import Alembic."""
@@ -94,6 +95,6 @@ def _prepare(connection: DBAPIConnection, entry: ConnectionPoolEntry) -> None:
     # The driver's own transactions would leave DDL outside of them.
     connection.isolation_level = None
     cursor = connection.cursor()
-    cursor.execute("PRAGMA busy_timeout=60000")
-    cursor.execute("PRAGMA journal_mode=WAL")
+    cursor.execute(f"PRAGMA busy_timeout={BUSY_MILLISECONDS}")
+    log_ahead(cursor.execute)
     cursor.close()

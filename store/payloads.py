@@ -14,7 +14,9 @@ import re
 import secrets
 import time
 from collections.abc import Callable, Iterable, Iterator
+from contextlib import suppress
 from dataclasses import dataclass
+from itertools import chain
 from pathlib import Path
 from typing import Any, Protocol
 
@@ -84,12 +86,7 @@ class FilePayloads:
 
     def put_bytes(self, content: bytes) -> Stored:
         """Keep bytes."""
-        digest = hashlib.sha256(content).hexdigest()
-        if not self._path(digest).exists():
-            self._write((content,), digest)
-        return Stored(
-            ref=f"sha256-{digest}", size=len(content), secure=lambda: self._secure(digest, lambda: (content,))
-        )
+        return self._keep(lambda: (content,))
 
     def put_json(self, value: Any) -> Stored:
         """Keep a JSON value.
@@ -97,12 +94,7 @@ class FilePayloads:
         Raises:
             NotJsonError: it is not JSON.
         """
-        if type(value) is not str:
-            return self.put_bytes(encode(value))
-        digest, size = self._write(escape(value))
-        return Stored(
-            ref=f"sha256-{digest}", size=size, secure=lambda: self._secure(digest, lambda: escape(value))
-        )
+        return self._keep(lambda: escape(value)) if type(value) is str else self.put_bytes(encode(value))
 
     async def get(self, ref: str) -> bytes:
         """The bytes of a payload."""
@@ -114,6 +106,8 @@ class FilePayloads:
             raise NotFoundError(
                 f"no payload {ref!r}: it was deleted, or this home is not the one that wrote it"
             ) from None
+        except OSError as error:
+            raise StoreError(f"payload {ref!r} cannot be read: {error}") from error
         if hashlib.sha256(content).hexdigest() != path.name:
             raise StoreError(
                 f"payload {ref!r} is damaged: {path} does not hold what it was written with; restore a backup"
@@ -132,7 +126,7 @@ class FilePayloads:
     def refs(self, older_than: float) -> Iterator[str]:
         """All payloads that were written more than so many seconds ago; left-over temporary files are removed."""
         limit = time.time() - older_than
-        for path in self.root.glob("*/*/*"):
+        for path in chain(self.root.glob(".*"), self.root.glob("*/*/*")):
             try:
                 old = path.stat().st_mtime <= limit
             except FileNotFoundError:
@@ -145,32 +139,37 @@ class FilePayloads:
     def _path(self, digest: str) -> Path:
         return self.root / digest[:2] / digest[2:4] / digest
 
-    def _write(self, pieces: Iterable[bytes], digest: str | None = None) -> tuple[str, int]:
-        """Write pieces to their place; without a digest it is computed on the way."""
-        folder = self.root if digest is None else self._path(digest).parent
-        folder.mkdir(parents=True, exist_ok=True)
-        temporary = folder / f".{os.getpid()}-{secrets.token_hex(8)}"
-        size, hashed = 0, hashlib.sha256()
+    def _keep(self, pieces: Callable[[], Iterable[bytes]]) -> Stored:
+        # Hashing comes first, writing only when it is new: what passes through many nodes is written once.
+        hashed, size = hashlib.sha256(), 0
+        for piece in pieces():
+            hashed.update(piece)
+            size += len(piece)
+        digest = hashed.hexdigest()
+        if not self._path(digest).exists():
+            self._write(digest, pieces())
+        return Stored(ref=f"sha256-{digest}", size=size, secure=lambda: self._secure(digest, pieces))
+
+    def _write(self, digest: str, pieces: Iterable[bytes]) -> None:
+        target = self._path(digest)
+        temporary = self.root / f".{os.getpid()}-{secrets.token_hex(8)}"
         try:
-            with temporary.open("xb", buffering=0) as file:
-                for piece in pieces:
-                    if digest is None:
-                        hashed.update(piece)
-                    size += len(piece)
-                    file.write(piece)
-            digest = digest or hashed.hexdigest()
-            target = self._path(digest)
             target.parent.mkdir(parents=True, exist_ok=True)
+            with temporary.open("xb") as file:
+                for piece in pieces:
+                    file.write(piece)
             temporary.replace(target)
-        except BaseException:
-            temporary.unlink(missing_ok=True)
-            raise
-        return digest, size
+        except OSError as error:
+            with suppress(OSError):
+                temporary.unlink(missing_ok=True)
+            raise StoreError(
+                f"a payload could not be written to {str(self.root)!r}: {error}; make room there and resume the run"
+            ) from error
 
     def _secure(self, digest: str, pieces: Callable[[], Iterable[bytes]]) -> None:
         path = self._path(digest)
         if not path.exists():
-            self._write(pieces(), digest)
+            self._write(digest, pieces())
         if self._fsync:
             for target in (path, path.parent):
                 descriptor = os.open(target, os.O_RDONLY)

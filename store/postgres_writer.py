@@ -16,6 +16,8 @@ from interlace.store.statements import Operation
 from interlace.store.writer import Batch, Queue, fence, pending
 
 _TRIES = 5
+_RECONNECT_SECONDS = 8.0
+_RECONNECT_PAUSE = 0.2
 _EPOCHS = "SELECT id, lease_epoch FROM runs WHERE id = ANY(%s)"
 _HOLD = f"{_EPOCHS} ORDER BY id FOR NO KEY UPDATE"
 _INSERT = (
@@ -203,8 +205,16 @@ class PostgresWriter:
             batch.done = bool(recorded) and (not batch.events or batch.events[0][0] in recorded)
 
     async def _connect(self) -> AsyncConnection[Any]:
-        if self._connection is None:
-            self._connection = await AsyncConnection.connect(self._conninfo, autocommit=True)
+        """The connection; a server that restarts is waited for, shorter than a lease lasts."""
+        loop = asyncio.get_running_loop()
+        until = loop.time() + _RECONNECT_SECONDS
+        while self._connection is None:
+            try:
+                self._connection = await AsyncConnection.connect(self._conninfo, autocommit=True)
+            except psycopg.OperationalError:
+                if loop.time() > until:
+                    raise
+                await asyncio.sleep(_RECONNECT_PAUSE)
         return self._connection
 
     async def _drop(self) -> None:

@@ -19,7 +19,7 @@ from interlace.store.payloads import Payloads, Stored
 LIMIT = 8 * 1024
 MAPS = frozenset({"outputs", "inputs", "variables", "results", "error"})
 MARK = "$payload"
-_MEMO_BYTES = 64 * 1024 * 1024
+_MEMO_BYTES = 32 * 1024 * 1024
 _PLAIN = frozenset({float, bool, type(None)})
 
 

@@ -17,11 +17,13 @@ from typing import Literal
 
 from interlace.engine.errors import StoreError
 from interlace.store.errors import CommitError
+from interlace.store.write_ahead import BUSY_MILLISECONDS, log_ahead
 from interlace.store.writer import Batch, Queue, fence, pending
 
 Durability = Literal["normal", "full"]
 
-BUSY_MILLISECONDS = 60_000
+_INLINE_EVENTS = 2000
+"""A commit of more events, some 5 ms, is not made on the loop."""
 _CHECKPOINT_SECONDS = 2.0
 _CHECKPOINT_BYTES = 8 * 1024 * 1024
 _BEHIND = 8
@@ -88,7 +90,7 @@ class SQLiteWriter:
             checkpoint.add_done_callback(lambda _: self._flush())
             return
         group = self._queue.take()
-        if self._full or any(batch.slow for batch in group):
+        if self._full or any(b.slow for b in group) or sum(len(b.events) for b in group) > _INLINE_EVENTS:
             self._offload(group)
             return
         try:
@@ -247,9 +249,14 @@ class Checkpointer:
 def connect(path: Path, durability: Durability) -> sqlite3.Connection:
     """A raw connection that begins and commits only when told, and is never made to checkpoint."""
     connection = sqlite3.connect(
-        path, timeout=0, isolation_level=None, check_same_thread=False, cached_statements=256
+        path,
+        timeout=BUSY_MILLISECONDS / 1000,
+        isolation_level=None,
+        check_same_thread=False,
+        cached_statements=256,
     )
-    connection.execute("PRAGMA journal_mode=WAL")
+    log_ahead(connection.execute)
     connection.execute(f"PRAGMA synchronous={'FULL' if durability == 'full' else 'NORMAL'}")
     connection.execute("PRAGMA wal_autocheckpoint=0")
+    connection.execute("PRAGMA busy_timeout=0")
     return connection

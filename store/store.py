@@ -17,6 +17,7 @@ from interlace.store.keys import KeyRepository
 from interlace.store.links import Links
 from interlace.store.payloads import FilePayloads
 from interlace.store.runs import RunRepository
+from interlace.store.settings import SettingRepository
 from interlace.store.sqlite_writer import Durability
 from interlace.store.tables import payloads, run_payloads
 from interlace.store.transitions import Transitions
@@ -43,6 +44,7 @@ class Store:
         self.workflows = WorkflowRepository(database)
         self.keys = KeyRepository(database)
         self.variables = VariableRepository(database)
+        self.settings = SettingRepository(database)
         self.files = FileStore(database, self.payloads, links)
 
     @classmethod

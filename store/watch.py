@@ -7,8 +7,8 @@ from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 
 from sqlalchemy import func, select
-from sqlalchemy.exc import SQLAlchemyError
 
+from interlace.engine.errors import StoreError
 from interlace.store.database import Database
 from interlace.store.tables import events
 
@@ -67,7 +67,7 @@ class Watch:
             )
             try:
                 rows = await self._database.rows(newest.group_by(events.c.run_id))
-            except SQLAlchemyError:
+            except StoreError:
                 # The database is away for a moment: the readers, who hear of it themselves, are asked to look.
                 for run_id in list(self._readers):
                     self._wake(run_id)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from itertools import islice
 from typing import Any
 
 from interlace.engine.errors import ExpressionError
@@ -10,6 +11,8 @@ from interlace.engine.expressions.values import Missing, described
 from interlace.engine.problems import nearest
 
 _SHOWN = 6
+_COMPARED = 200
+_MAX_NAME = 64
 
 
 def member(value: Any, key: Any) -> Any:  # noqa: PLR0911 - one line a kind of value
@@ -47,14 +50,16 @@ def _index(key: Any) -> int | None:
 
 
 def _no_field(value: Mapping[Any, Any], key: str) -> str:
-    names = [str(name) for name in value]
+    names = [str(name) for name in islice(value, _COMPARED)]
+    shown = key if len(key) <= _MAX_NAME else key[: _MAX_NAME - 1] + "…"
     if not names:
-        return f"there is no field {key!r}, the mapping is empty"
-    close = nearest(key, names[:200])
+        return f"there is no field {shown!r}, the mapping is empty"
+    short = [name for name in names if len(name) <= _MAX_NAME]
+    close = nearest(key, short) if len(key) <= _MAX_NAME else None
     if close is not None:
-        return f"there is no field {key!r}; did you mean {close!r}?"
-    more = ", …" if len(names) > _SHOWN else ""
-    return f"there is no field {key!r}, only {', '.join(names[:_SHOWN])}{more}"
+        return f"there is no field {shown!r}; did you mean {close!r}?"
+    more = ", …" if len(value) > len(short[:_SHOWN]) else ""
+    return f"there is no field {shown!r}, only {', '.join(short[:_SHOWN])}{more}"
 
 
 def _no_item(value: Any, index: int) -> str:

@@ -42,7 +42,6 @@ from interlace.engine.expressions.syntax import (
 from interlace.engine.expressions.unparse import path_text, unparse
 from interlace.engine.expressions.values import Missing, Names, missing_error, to_text
 
-
 Run: TypeAlias = Callable[[Any], Any]
 _SMALL_LIST: Final = 512
 _MAY_MISS: Final = frozenset({"first", "last"})

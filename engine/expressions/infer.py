@@ -16,6 +16,7 @@ from interlace.engine.expressions.infer_operators import (
     membership_problem,
     order_problem,
 )
+from interlace.engine.expressions.references import Reference, references
 from interlace.engine.expressions.syntax import (
     Binary,
     Call,
@@ -101,13 +102,13 @@ def infer(compiled: Compiled, lookup: Callable[[str], Schema | None]) -> Inferre
     inference = _Inference(lookup)
     schema = inference.of(compiled.node)
     if inference.findings:
-        _soften(inference.findings, compiled)
+        _soften([finding for finding in inference.findings if not finding.place], compiled.references)
     return Inferred(schema, inference.findings)
 
 
-def _soften(findings: list[Finding], compiled: Compiled) -> None:
+def _soften(findings: list[Finding], found: tuple[Reference, ...]) -> None:
     """A field that is not there is only a warning where the expression copes with its absence."""
-    guarded = {reference.span for reference in compiled.references if reference.guarded}
+    guarded = {reference.span for reference in found if reference.guarded}
     for finding in findings:
         if finding.code == "unknown_field" and finding.span in guarded:
             finding.severity = "warning"
@@ -333,9 +334,12 @@ class _Inference:
         return schema
 
     def embedded(self, node: Embedded) -> Schema:
+        before = len(self.findings)
         self.place = node.place
         schema = self.of(node.node)
         self.place = ()
+        if len(self.findings) > before:
+            _soften(self.findings[before:], references(node.node))
         return schema
 
 

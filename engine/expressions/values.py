@@ -122,7 +122,8 @@ def described(value: object) -> str:
     if value is None or isinstance(value, Missing):
         return kind_of(value)
     if isinstance(value, str):
-        return f"text {value if len(value) <= _SHOWN else value[: _SHOWN - 1] + '…'!r}"
+        # Never a part of a text: what hides secrets in messages knows only whole ones.
+        return f"text {value!r}" if len(value) <= _SHOWN else f"text of {len(value):,} characters"
     return f"{kind_of(value)} {to_text(value)}" if isinstance(value, int | float) else kind_of(value)
 
 

@@ -190,11 +190,7 @@ def retry_delay(retry: Retry | None, failure: NodeError, attempt: int) -> float 
 
 def _repeatable(plan: NodePlan, failure: NodeError) -> bool:
     """Whether another attempt is safe: the other side answered that it failed, or repeating does no harm."""
-    return (
-        plan.effects != "once"
-        or plan.spec.on_unknown == "retry"
-        or failure.kind not in ("timeout", "connection")
-    )
+    return plan.effects != "once" or plan.spec.on_unknown == "retry" or failure.outcome_known
 
 
 def outputs_of(output: Output) -> dict[str, Any]:

@@ -14,7 +14,7 @@ from collections import deque
 from collections.abc import Mapping
 from typing import Any, NamedTuple
 
-from interlace.engine.errors import InterlaceError, NodeError
+from interlace.engine.errors import InterlaceError, NodeError, StoreError
 from interlace.engine.expressions import Missing, NodeOutputs, NullOutputs
 from interlace.engine.node import Bodies, RunInfo
 from interlace.engine.protocols import Clock, Journal, Services
@@ -237,7 +237,12 @@ class Execution:
             data["variables"] = context.assigned
         if context.why:
             data["why"] = context.why
-        self.journal.append("node.succeeded", context.path, context.attempt, data)
+        try:
+            self.journal.append("node.succeeded", context.path, context.attempt, data)
+        except StoreError as error:
+            if error.code != "not_json":
+                raise
+            raise NodeError(f"the outputs of {plan.id} cannot be recorded: {error}", kind="not_json") from None
         self._note_success(scope, plan, outputs, handles, context.why)
 
     def _note_success(

@@ -12,7 +12,8 @@ import httpx2
 from interlace.flows.prefect.connection import PrefectApi, PrefectRefused
 
 POOL_KIND = "interlace"
-ENTRYPOINT = "interlace.flows.prefect.flow:workflow_run"
+# With a dot: with a colon, Prefect's own workers would copy the working directory as the flow's code first.
+ENTRYPOINT = "interlace.flows.prefect.flow.workflow_run"
 
 # Any inputs: what a workflow takes is checked by us; the schema only draws Prefect's form.
 _ANY_INPUTS: Mapping[str, Any] = {"type": "object", "title": "Inputs"}

@@ -20,10 +20,9 @@ from prefect.client.schemas.objects import State
 from prefect.context import FlowRunContext
 from prefect.exceptions import Pause
 from prefect.filesystems import LocalFileSystem
-from prefect.states import AwaitingRetry, Cancelled, Completed, Failed, Suspended
 
 from interlace.flows.prefect.connection import PrefectError
-from interlace.flows.prefect.outcome import Outcome
+from interlace.flows.prefect.outcome import Outcome, state_of
 
 RUNNER_VARIABLE = "INTERLACE_RUNNER"
 
@@ -57,25 +56,9 @@ async def workflow_run(
 workflow_run.result_storage = LocalFileSystem(basepath=gettempdir())
 
 
-def final_state(outcome: Outcome) -> State[Any]:
-    """Give the Prefect state that shows an outcome."""
-    message = outcome.message
-    match outcome.state:
-        case "succeeded":
-            return Completed(message=message)
-        case "failed":
-            return Failed(message=message)
-        case "cancelled":
-            return Cancelled(message=message)
-        case "suspended":
-            return Suspended(message=message)
-        case "interrupted":
-            return AwaitingRetry(message=message)
-
-
 async def _leave(outcome: Outcome) -> State[Any]:
     """Give the state the flow run ends in, or park it: then this flow run's turn ends without an end."""
-    state = final_state(outcome)
+    state: State[Any] = State.model_validate(state_of(outcome))
     if state.is_final():
         return state
     context = FlowRunContext.get()

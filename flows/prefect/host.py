@@ -17,7 +17,7 @@ import httpx2
 
 from interlace.flows.prefect.connection import PrefectApi, PrefectConnection, PrefectError, PrefectRefused
 from interlace.flows.prefect.deployments import Deployments
-from interlace.flows.prefect.outcome import Runs
+from interlace.flows.prefect.outcome import Outcome, Runs, state_of
 from interlace.flows.prefect.pickup import Pickup
 from interlace.flows.prefect.records import parameters_of, run_name
 
@@ -86,27 +86,27 @@ class Host:
         """Wait until it hears Prefect's events.
 
         Raises:
-            PrefectError: it does not within that time; it goes on trying.
+            PrefectError: it does not within that time, and goes on trying; or it cannot run at all.
         """
         assert self._pickup is not None, "await start() first"
         try:
-            await asyncio.wait_for(self._pickup.listening.wait(), seconds)
+            async with asyncio.timeout(seconds):
+                await self._pickup.listening.wait()
         except TimeoutError as late:
             raise PrefectError(
                 f"The host does not hear Prefect at {self._connection.api_url!r} yet."
             ) from late
+        if self._pickup.failure is not None:
+            raise PrefectError(f"The Prefect host ended: {self._pickup.failure}") from self._pickup.failure
 
     async def stop(self, grace: float = 10.0) -> None:
         """Stop serving: runs in hand have `grace` seconds, then they are handed back to be taken up again."""
         thread, self._thread = self._thread, None
-        if thread is not None:
-            assert self._loop is not None
-            assert self._pickup is not None
-            loop, pickup = self._loop, self._pickup
+        if thread is not None and self._pickup is not None and self._loop is not None:
             with contextlib.suppress(RuntimeError):
-                drained = asyncio.run_coroutine_threadsafe(pickup.drain(grace), loop)
-                await asyncio.wrap_future(drained)
-                loop.call_soon_threadsafe(_cancel_all, loop)
+                await asyncio.wrap_future(
+                    asyncio.run_coroutine_threadsafe(self._pickup.drain(grace), self._loop)
+                )
             await asyncio.to_thread(thread.join)
         await self._api.close()
 
@@ -158,6 +158,12 @@ class Host:
         state = {"type": "CANCELLING", "name": "Cancelling"}
         await self._api.post(f"/flow_runs/{flow_run_id}/set_state", {"state": state})
 
+    async def settle(self, flow_run_id: str, outcome: Outcome) -> None:
+        """Make Prefect show how a run stands, whatever it shows now: for a reconciler that trusts the journal."""
+        await self._api.post(
+            f"/flow_runs/{flow_run_id}/set_state", {"state": state_of(outcome), "force": True}
+        )
+
     async def sweep(self) -> list[str]:
         """Hand flow runs back that no living host has any more; their ids.
 
@@ -170,10 +176,9 @@ class Host:
                 continue
             if flow_run["state_type"] == "CANCELLING":
                 await self._runs.cancel(run_id)
-                state = {"type": "CANCELLED", "name": "Cancelled"}
+                await self.settle(flow_run_id, Outcome(state="cancelled"))
             else:
-                state = {"type": "SCHEDULED", "name": "AwaitingRetry", "message": "Its host is gone."}
-            await self._api.post(f"/flow_runs/{flow_run_id}/set_state", {"state": state, "force": True})
+                await self.settle(flow_run_id, Outcome(state="interrupted", message="Its host is gone."))
             moved.append(flow_run_id)
         return moved
 
@@ -221,19 +226,11 @@ class Host:
 
 
 def _serve(loop: asyncio.AbstractEventLoop, pickup: Pickup) -> None:
-    asyncio.set_event_loop(loop)
     try:
-        loop.run_until_complete(pickup.serve())
+        with asyncio.Runner(loop_factory=lambda: loop) as runner:
+            runner.run(pickup.serve())
     except asyncio.CancelledError:
         pass
-    except Exception:  # noqa: BLE001 - a thread's boundary: its end must not pass unseen
+    except Exception as error:  # noqa: BLE001 - a thread's boundary: its end must not pass unseen
         _LOG.exception("The Prefect host ended.")
-    finally:
-        loop.run_until_complete(loop.shutdown_asyncgens())
-        loop.run_until_complete(loop.shutdown_default_executor())
-        loop.close()
-
-
-def _cancel_all(loop: asyncio.AbstractEventLoop) -> None:
-    for task in asyncio.all_tasks(loop):
-        task.cancel()
+        pickup.fail(error)

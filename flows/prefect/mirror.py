@@ -123,8 +123,10 @@ class Mirror:
             await self._sleep(pause)
 
     async def _sleep(self, seconds: float) -> None:
+        # Not wait_for: before Python 3.12 it can swallow the cancellation that `stop` sends.
         with contextlib.suppress(TimeoutError):
-            await asyncio.wait_for(self._poked.wait(), max(seconds, 0.01))
+            async with asyncio.timeout(max(seconds, 0.01)):
+                await self._poked.wait()
         self._poked.clear()
 
     async def _round(self) -> int:

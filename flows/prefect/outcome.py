@@ -8,6 +8,14 @@ from typing import Any, Literal, Protocol
 
 OutcomeState = Literal["succeeded", "failed", "cancelled", "suspended", "interrupted"]
 
+_STATES: Mapping[OutcomeState, tuple[str, str]] = {
+    "succeeded": ("COMPLETED", "Completed"),
+    "failed": ("FAILED", "Failed"),
+    "cancelled": ("CANCELLED", "Cancelled"),
+    "suspended": ("PAUSED", "Suspended"),
+    "interrupted": ("SCHEDULED", "AwaitingRetry"),
+}
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Outcome:
@@ -18,6 +26,13 @@ class Outcome:
 
     state: OutcomeState
     message: str | None = None
+
+
+def state_of(outcome: Outcome) -> dict[str, Any]:
+    """Give the state that shows an outcome, as Prefect's API takes it."""
+    kind, name = _STATES[outcome.state]
+    details = {"pause_reschedule": True} if outcome.state == "suspended" else {}
+    return {"type": kind, "name": name, "message": outcome.message, "state_details": details}
 
 
 class Runs(Protocol):

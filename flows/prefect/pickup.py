@@ -18,9 +18,10 @@ from urllib.parse import quote
 from uuid import UUID
 
 from interlace.flows.prefect import internals
-from interlace.flows.prefect.connection import PrefectApi, PrefectConnection, PrefectError, PrefectUnavailable
+from interlace.flows.prefect.connection import PrefectApi, PrefectConnection, PrefectError
 from interlace.flows.prefect.deployments import Deployments
 from interlace.flows.prefect.outcome import Outcome, Runs
+from interlace.flows.prefect.settlement import Settlement
 
 if TYPE_CHECKING:
     from prefect.client.schemas.objects import FlowRun, State
@@ -30,6 +31,7 @@ _DUE = ("prefect.flow-run.Scheduled", "prefect.flow-run.Resuming", "prefect.flow
 _OFF = ("prefect.flow-run.Cancelling", "prefect.flow-run.Cancelled")
 _HEARTBEAT_SECONDS = 30
 _POLL_LIMIT = 200
+_HAND_BACK_SECONDS = 10.0
 _SOON = timedelta(milliseconds=20)
 _LONGEST_PAUSE_SECONDS = 15.0
 
@@ -70,16 +72,17 @@ class Pickup:
     ) -> None:
         self.name = name
         self.listening = asyncio.Event()
+        self.failure: Exception | None = None
         self._connection = connection
         self._pool = pool
         self._runs = runs
         self._poll_seconds = poll_seconds
         self._caller = asyncio.get_running_loop()
         self._loop: asyncio.AbstractEventLoop | None = None
+        self._serving: asyncio.Task[Any] | None = None
         self._limit = limit
         self._turns: dict[UUID, _Turn] = {}
         self._timers: dict[UUID, asyncio.TimerHandle] = {}
-        self._unsettled: dict[UUID, Outcome] = {}
         self._stopping = False
         self._full = False
 
@@ -91,6 +94,7 @@ class Pickup:
     async def serve(self) -> None:
         """Serve until cancelled."""
         self._loop = asyncio.get_running_loop()
+        self._serving = asyncio.current_task()
         self._slots = asyncio.Semaphore(self._limit)
         self._look = asyncio.Event()
         self._leave = asyncio.Event()
@@ -98,11 +102,18 @@ class Pickup:
         with internals.client_settings(self._connection):
             async with PrefectApi(self._connection) as self._api, internals.one_client() as self._client:
                 self._context = contextvars.copy_context()
+                self._settlement = Settlement(self._api)
                 pool_id = await self._pool_id()
                 async with asyncio.TaskGroup() as group:
                     group.create_task(self._beat())
                     group.create_task(self._listen(pool_id))
                     group.create_task(self._poll())
+
+    def fail(self, error: Exception) -> None:
+        """Say, from the thread, that it ended with an error."""
+        self.failure = error
+        with contextlib.suppress(RuntimeError):
+            self._caller.call_soon_threadsafe(self.listening.set)
 
     def poke(self, flow_run_id: UUID, *, again: bool = False) -> None:
         """Say, from any thread, that a flow run is due (`again`, if it was taken up before): events come later."""
@@ -112,7 +123,7 @@ class Pickup:
                 loop.call_soon_threadsafe(self._consider, flow_run_id, again)
 
     async def drain(self, seconds: float) -> None:
-        """Take up nothing more and wait for the runs in hand; what is left is handed back to be taken up again."""
+        """Take up nothing more, wait for the runs in hand, hand back what is left, and end `serve`."""
         self._stopping = True
         for timer in self._timers.values():
             timer.cancel()
@@ -124,7 +135,10 @@ class Pickup:
             _, left = await asyncio.wait(tasks, timeout=seconds)
             self._leave.set()
             if left:
-                await asyncio.wait(left, timeout=10)
+                await asyncio.wait(left, timeout=_HAND_BACK_SECONDS)
+        if self._serving is not None:
+            # Once, and this task alone: whoever is cancelled twice does not close its connection.
+            self._serving.cancel()
 
     async def _pool_id(self) -> str:
         pause = 0.5
@@ -172,10 +186,11 @@ class Pickup:
     async def _poll(self) -> None:
         while True:
             with contextlib.suppress(TimeoutError):
-                await asyncio.wait_for(self._look.wait(), self._poll_seconds)
+                async with asyncio.timeout(self._poll_seconds):
+                    await self._look.wait()
             self._look.clear()
             try:
-                await self._settle_again()
+                await self._settlement.go_on()
                 await self._look_through()
             except PrefectError as error:
                 _LOG.info("The work pool cannot be looked through now: %s", error)
@@ -236,9 +251,13 @@ class Pickup:
         if run_id is None or not await self._ask(self._runs.claim(str(flow_run_id), run_id)):
             return
         turn.run_id = run_id
-        pending = await internals.propose_pending(self._client, flow_run_id)
+        pending = None
+        try:
+            pending = await internals.propose_pending(self._client, flow_run_id)
+        finally:
+            if pending is None:
+                await self._ask(self._runs.release(str(flow_run_id), run_id))
         if pending is None:
-            await self._ask(self._runs.release(str(flow_run_id), run_id))
             return
         flow_run.state = pending
         state = await self._run(flow_run, turn)
@@ -323,23 +342,11 @@ class Pickup:
             await self._called_off(flow_run_id, over=False, mine=True)
             return
         if state is None or state.is_cancelling() or state.is_running() or state.is_pending():
-            self._unsettled[flow_run_id] = turn.outcome
-            with contextlib.suppress(PrefectUnavailable):
-                await self._settle_again()
+            await self._settlement.show(flow_run_id, turn.outcome)
         suspended = turn.outcome.state == "suspended"
         if suspended and await self._ask(self._runs.parked(str(flow_run_id), turn.run_id)):
-            await self._api.post(f"/flow_runs/{flow_run_id}/resume", {})
+            await self._settlement.resume(flow_run_id)
             turn.again = True
-
-    async def _settle_again(self) -> None:
-        from interlace.flows.prefect.flow import final_state  # noqa: PLC0415 - imports Prefect
-
-        for flow_run_id, outcome in list(self._unsettled.items()):
-            state = final_state(outcome).model_dump(
-                mode="json", include={"type", "name", "message", "state_details"}
-            )
-            await self._api.post(f"/flow_runs/{flow_run_id}/set_state", {"state": state, "force": True})
-            self._unsettled.pop(flow_run_id, None)
 
     async def _called_off(self, flow_run_id: UUID, *, over: bool, mine: bool = False) -> None:
         """Cancel the run of a flow run that Prefect shows as Cancelling, or already as Cancelled (`over`)."""
@@ -357,8 +364,7 @@ class Pickup:
             return
         await self._ask(self._runs.cancel(str(run_id)))
         if not over:
-            self._unsettled[flow_run_id] = Outcome(state="cancelled")
-            await self._settle_again()
+            await self._settlement.show(flow_run_id, Outcome(state="cancelled"))
 
     async def _ask(self, work: Coroutine[Any, Any, _T]) -> _T:
         """Await something on the caller's loop."""

@@ -58,7 +58,8 @@ class TaskRecorder:
         task, self._task = self._task, None
         if task is not None:
             with contextlib.suppress(TimeoutError):
-                await asyncio.wait_for(self._emptied(), seconds)
+                async with asyncio.timeout(seconds):
+                    await self._emptied()
             task.cancel()
             with contextlib.suppress(asyncio.CancelledError):
                 await task

@@ -134,7 +134,8 @@ class EmbeddedPrefect:
             return
         _signal(process, signal.SIGTERM)
         try:
-            await asyncio.wait_for(process.wait(), _STOP_SECONDS)
+            async with asyncio.timeout(_STOP_SECONDS):
+                await process.wait()
         except TimeoutError:
             _signal(process, signal.SIGTERM if sys.platform == "win32" else signal.SIGKILL)
             await process.wait()

@@ -102,7 +102,8 @@ def import_environment(home: Path) -> dict[str, str]:
 def prefect_home(home: Path) -> Path:
     """Give Prefect's folder under our home, made if it is missing."""
     folder = home.resolve() / "prefect"
-    folder.mkdir(parents=True, exist_ok=True)
+    # Inputs of runs stand in Prefect's database.
+    folder.mkdir(parents=True, exist_ok=True, mode=0o700)
     return folder
 
 

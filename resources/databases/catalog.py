@@ -48,7 +48,7 @@ TABLES: dict[Dialect, str] = {
                coalesce(obj_description(c.oid, 'pg_class'), '') AS description
         FROM pg_catalog.pg_class c JOIN pg_catalog.pg_namespace n ON n.oid = c.relnamespace
         WHERE c.relkind IN ('r', 'p', 'v', 'm', 'f') AND NOT c.relispartition
-          AND n.nspname <> 'information_schema' AND n.nspname NOT LIKE 'pg\\_%'
+          AND ($1 = '' OR n.nspname = $1) AND n.nspname <> 'information_schema' AND n.nspname NOT LIKE 'pg\\_%'
           AND pg_catalog.has_table_privilege(c.oid, 'SELECT')
         ORDER BY 1, 2""",
     "mysql": """

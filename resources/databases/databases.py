@@ -189,10 +189,11 @@ class Databases:
         return catalog.report(address.dialect, facts)
 
     async def tables(self, url: str) -> list[TableInfo]:
-        """The tables and views the user can read."""
+        """The tables and views the user can read, those of the URL's schema where it names one."""
         address = DatabaseUrl.parse(url)
         place = await self._access.check(address)
-        found = await self._look_up(address, place, catalog.TABLES[address.dialect], ())
+        values = (address.schema,) if address.dialect == "postgresql" else ()
+        found = await self._look_up(address, place, catalog.TABLES[address.dialect], values)
         return [TableInfo(**row) for row in found]
 
     async def columns(self, url: str, table: str) -> list[ColumnInfo]:

@@ -30,7 +30,7 @@ READ_NODES = _words("""
     JSONBContainsAnyTopKeys JSONBContainsAllTopKeys JSONBDeleteAtPath ArrayContainsAll ArrayContainedBy ArrayOverlaps
     Array List Anonymous BitString HexString ByteString RawString National ColumnDef FormatJson JSONKeyValue JSONColumnDef
     JSONSchema Ordinality Overlaps Adjacent ExtendsLeft ExtendsRight Partition Introducer
-    Distance Pow SafeDivide ToMap Struct
+    Distance Pow SafeDivide ToMap Struct Lambda JSONValue IndexTableHint LimitOptions
 """)
 WRITE_NODES = READ_NODES | _words("Insert Update Delete Merge When Whens Returning OnConflict Schema")
 DDL_NODES = WRITE_NODES | _words("""

@@ -42,6 +42,9 @@ _TYPES = {value: name.lower() for name, value in vars(FIELD_TYPE).items() if isi
 _TYPES |= {FIELD_TYPE.VAR_STRING: "varchar", FIELD_TYPE.STRING: "char", FIELD_TYPE.NEWDECIMAL: "decimal",
            FIELD_TYPE.LONG: "int", FIELD_TYPE.LONGLONG: "bigint", FIELD_TYPE.SHORT: "smallint",
            FIELD_TYPE.TINY: "tinyint", FIELD_TYPE.INT24: "mediumint", FIELD_TYPE.BLOB: "text"}  # fmt: skip
+_SURE = frozenset(
+    {"tinyint", "smallint", "mediumint", "int", "decimal", "date", "time", "datetime", "timestamp"}
+)
 
 
 def _timestamp(text: str) -> str:
@@ -123,7 +126,7 @@ def read(lease: Lease, bound: Bound, collector: Collector, flight: Flight) -> No
         try:
             cursor.execute(bound.sql, bound.values)
             names, kinds = _columns(cursor)
-            collector.describe(names, kinds)
+            collector.describe(names, kinds, _SURE)
             while asked := collector.wanted():
                 flight.deliver_from_thread(collector.take(cursor.fetchmany(asked), asked))
             if not collector.truncated or cursor.fetchone() is None:
@@ -157,7 +160,7 @@ def write(
                     counts.append(max(cursor.execute(bound.sql, bound.values), 0))
                     if cursor.description:
                         names, kinds = _columns(cursor)
-                        collector.describe(names, kinds)
+                        collector.describe(names, kinds, _SURE)
                         while asked := collector.wanted():
                             collector.take(cursor.fetchmany(asked), asked)
             flight.enter_commit()
@@ -244,13 +247,17 @@ class Lease:
         thread = int(connection.thread_id())  # type: ignore[no-untyped-call]
         flight.on_stop(lambda: self._kill(thread))
         maria = "MariaDB" in connection.get_server_info()  # type: ignore[no-untyped-call]
-        limit = (
-            f"max_statement_time={flight.seconds + 0.5:.3f}"
-            if maria
-            else f"max_execution_time={int(flight.seconds * 1000) + 500}"
-        )
-        rows = f", sql_select_limit={select_limit}" if select_limit else ""
-        connection.query(f"SET {limit}{rows}")
+        if maria:
+            settings = [f"max_statement_time={flight.seconds + 0.5:.3f}"]
+        else:
+            settings = [f"max_execution_time={int(flight.seconds * 1000) + 500}"]
+        if access == "READ ONLY":
+            # DDL commits the transaction and would run after it; with the setting the session stays read-only.
+            settings += [
+                f"sql_select_limit={select_limit}",
+                f"{'tx' if maria else 'transaction'}_read_only=1",
+            ]
+        connection.query(f"SET {', '.join(settings)}")
         connection.query(f"START TRANSACTION {access}")
         return connection
 

@@ -31,6 +31,7 @@ _GRAMMARS: dict[Dialect, str] = {"postgresql": "postgres", "mysql": "mysql", "sq
 _REPLACE = re.compile(r"\A\s*REPLACE\b(?=\s)", re.IGNORECASE)
 _UPDATE_OR = re.compile(r"\bUPDATE\s+OR\s+(?:ABORT|FAIL|IGNORE|REPLACE)\b", re.IGNORECASE)
 _READ_HINT = "Use the operation 'execute' for a statement that changes data."
+_NAMING = (exp.TableAlias, exp.Table, exp.Schema, exp.Column, exp.Dot, exp.Identifier, exp.CTE)
 _HINTS = {
     "Into": "INTO writes; select the columns and use the rows.",
     "Lock": "Locking reads (FOR UPDATE, FOR SHARE) belong to a transaction; this one only reads.",
@@ -145,8 +146,10 @@ def _check_node(dialect: Dialect, node: exp.Expr, purpose: Purpose) -> None:
     allowed = {"read": grammar.READ_NODES, "write": grammar.WRITE_NODES, "ddl": grammar.DDL_NODES}[purpose]
     if kind not in allowed:
         raise refused(f"{kind} is not allowed here", _HINTS.get(kind, ""))
+    if isinstance(node, exp.Placeholder):
+        _check_placeholder(node)
     if isinstance(node, exp.Table):
-        _check_table(dialect, node)
+        _check_table(dialect, node, purpose)
     elif isinstance(node, (exp.Create, exp.Drop, exp.Alter)):
         if str(node.args.get("kind", "")).upper() not in grammar.DDL_KINDS:
             raise refused(
@@ -156,6 +159,16 @@ def _check_node(dialect: Dialect, node: exp.Expr, purpose: Purpose) -> None:
         raise refused(
             f"the engine {node.name!r} is not allowed", f"Use {', '.join(sorted(grammar.ENGINES))}."
         )
+
+
+def _check_placeholder(node: exp.Placeholder) -> None:
+    if isinstance(node.parent, (exp.Ordered, exp.Group)):
+        raise refused(
+            "a parameter in ORDER BY or GROUP BY, which would be a constant",
+            "Write the column, or a CASE over it.",
+        )
+    if isinstance(node.parent, _NAMING) or node.arg_key == "alias":
+        raise refused("a parameter in place of a name", "Names of tables and columns are written out.")
 
 
 def _check_function(dialect: Dialect, node: exp.Func, purpose: Purpose) -> None:
@@ -179,7 +192,7 @@ def _check_function(dialect: Dialect, node: exp.Func, purpose: Purpose) -> None:
         raise refused(f"the function {schema}.{written} is not one of the server's own")
 
 
-def _check_table(dialect: Dialect, table: exp.Table) -> None:
+def _check_table(dialect: Dialect, table: exp.Table, purpose: Purpose) -> None:
     name, schema = table.name.lower(), table.db.lower()
     if isinstance(table.this, exp.Func):
         return
@@ -189,7 +202,8 @@ def _check_table(dialect: Dialect, table: exp.Table) -> None:
         raise refused(
             f"the table {schema}.{name} belongs to the server", "Use information_schema or the table list."
         )
-    if name.startswith(grammar.SYSTEM_PREFIXES[dialect]) and name not in grammar.SYSTEM_TABLES:
+    readable = purpose == "read" and name in grammar.SYSTEM_TABLES
+    if name.startswith(grammar.SYSTEM_PREFIXES[dialect]) and not readable:
         raise refused(
             f"the table {name!r} belongs to the server", "Use information_schema or the table list."
         )

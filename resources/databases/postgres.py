@@ -39,27 +39,31 @@ _TEXT_TYPES = (
     "tsrange", "tstzrange", "int4multirange", "int8multirange", "nummultirange", "datemultirange", "tsmultirange",
     "tstzmultirange", "record",
 )  # fmt: skip
+# What the loaders below and the driver's own give as JSON; type names with a length are looked at.
+_SURE = frozenset(
+    {"bool", "int2", "int4", "int8", "text", "varchar", "name", "timestamp", "timestamptz", *_TEXT_TYPES}
+)
 
 
 class _Text(Loader):
     def load(self, data: Buffer) -> str:
-        return bytes(data).decode()
+        return str(data, "utf-8")
 
 
 class _Timestamp(Loader):
     def load(self, data: Buffer) -> str:
-        return bytes(data).decode().replace(" ", "T", 1)
+        return str(data, "utf-8").replace(" ", "T", 1)
 
 
 class _TimestampZone(Loader):
     def load(self, data: Buffer) -> str:
-        text = bytes(data).decode().replace(" ", "T", 1)
+        text = str(data, "utf-8").replace(" ", "T", 1)
         return text + ":00" if text[-3:-2] in {"+", "-"} else text
 
 
 class _Numeric(Loader):
     def load(self, data: Buffer) -> int | float | str | None:
-        return number(bytes(data).decode())
+        return number(str(data, "utf-8"))
 
 
 class _Json(Loader):
@@ -235,7 +239,9 @@ def close(connection: Connection) -> None:
 
 def _describe(cursor: psycopg.AsyncCursor[Any], collector: Collector) -> None:
     columns = cursor.description or ()
-    collector.describe([column.name for column in columns], [column.type_display for column in columns])
+    collector.describe(
+        [column.name for column in columns], [column.type_display for column in columns], _SURE
+    )
 
 
 async def _returned(cursor: AsyncRawCursor[Any], collector: Collector) -> None:

@@ -61,9 +61,13 @@ class Collector:
     truncated: bool = False
     done: bool = False
     _names: list[str] = field(default_factory=list)
+    _unsure: list[int] = field(default_factory=list)
 
-    def describe(self, names: Sequence[str], types: Sequence[str]) -> None:
-        """Set the columns; repeated names get a number."""
+    def describe(
+        self, names: Sequence[str], types: Sequence[str], sure: frozenset[str] = frozenset()
+    ) -> None:
+        """Set the columns; repeated names get a number. Values of the types in `sure` are JSON as the driver gives them."""
+        self._unsure = [index for index, kind in enumerate(types) if kind not in sure]
         self._names = unique_names(names)
         self.columns = [Column(name=name, type=kind) for name, kind in zip(self._names, types, strict=True)]
 
@@ -81,7 +85,7 @@ class Collector:
         """Keep what fits of a batch that was fetched with `asked` rows wanted."""
         if len(rows) < asked:
             self.done = True
-        fitting = json_rows(self._names, rows)
+        fitting = json_rows(self._names, rows, self._unsure)
         if self.count + len(fitting) > self.max_rows:
             fitting = fitting[: self.max_rows - self.count]
             self.truncated = self.done = True

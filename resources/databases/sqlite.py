@@ -44,6 +44,8 @@ _DDL = _WRITE | {
     sqlite3.SQLITE_ALTER_TABLE,
     sqlite3.SQLITE_REINDEX,
 }
+# Operators that SQLite asks about as functions.
+_OPERATORS = frozenset({"->", "->>"})
 _INNER_PREFIX = "sqlite_"
 # What the full-text index asks of itself.
 _PRAGMAS = frozenset({"data_version"})
@@ -167,7 +169,7 @@ def _interrupt(connection: sqlite3.Connection) -> None:
 
 
 def _authorizer(actions: frozenset[int], *, writes: bool) -> Authorizer:
-    functions = FUNCTIONS["sqlite"] | (WRITE_FUNCTIONS["sqlite"] if writes else frozenset())
+    functions = FUNCTIONS["sqlite"] | _OPERATORS | (WRITE_FUNCTIONS["sqlite"] if writes else frozenset())
     ddl = sqlite3.SQLITE_ALTER_TABLE in actions
 
     def allow(
@@ -180,6 +182,9 @@ def _authorizer(actions: frozenset[int], *, writes: bool) -> Authorizer:
             if name in functions or (ddl and name.startswith(_INNER_PREFIX)):
                 return sqlite3.SQLITE_OK
         if action == sqlite3.SQLITE_PRAGMA and first in _PRAGMAS:
+            return sqlite3.SQLITE_OK
+        if action == sqlite3.SQLITE_UPDATE and first == "sqlite_master":
+            # A table-valued function or full-text index declares itself so; the file stays as it is, being read-only.
             return sqlite3.SQLITE_OK
         return sqlite3.SQLITE_DENY
 

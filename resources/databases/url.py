@@ -19,6 +19,7 @@ _SCHEMES: dict[str, Dialect] = {
     "mysql": "mysql",
     "mariadb": "mysql",
 }
+DIALECTS: tuple[Dialect, ...] = ("sqlite", "postgresql", "mysql")
 _DRIVERS = frozenset(
     {"psycopg", "psycopg2", "asyncpg", "pymysql", "aiomysql", "asyncmy", "aiosqlite", "pysqlite"}
 )
@@ -165,6 +166,12 @@ def _address(text: str, dialect: Dialect) -> tuple[str, int]:
         except ValueError:
             raise _wrong("what stands in brackets is no IPv6 address") from None
     return host_name(_decoded(found[1], "host")), port
+
+
+def dialect_of(text: str) -> Dialect | None:
+    """The dialect that a URL begins with, even where the rest is not known yet; None where that is open."""
+    scheme = re.match(r"\s*([A-Za-z]+)(?:\+[a-z0-9_]+)?://", text)
+    return _SCHEMES.get(scheme[1].lower()) if scheme else None
 
 
 def host_name(text: str) -> str:

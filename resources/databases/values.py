@@ -22,6 +22,7 @@ import json
 import math
 from collections.abc import Callable, Sequence
 from decimal import Decimal
+from typing import Any
 
 MAX_SAFE_INT = 2**53
 _INT_64 = 2**63
@@ -52,16 +53,18 @@ def json_value(value: object) -> object:
     return convert(value) if convert is not None else _other(value)
 
 
-def json_rows(names: Sequence[str], rows: Sequence[Sequence[object]]) -> list[dict[str, object]]:
-    """The rows as objects with JSON values."""
-    plain, convert = _PLAIN, json_value
-    return [
-        {
-            name: value if type(value) in plain else convert(value)
-            for name, value in zip(names, row, strict=True)
-        }
-        for row in rows
-    ]
+def json_rows(
+    names: Sequence[str], rows: Sequence[Sequence[object]], unsure: Sequence[int]
+) -> list[dict[str, object]]:
+    """The rows as objects with JSON values; `unsure` are the columns whose values may not be JSON yet."""
+    result = [dict(zip(names, row, strict=True)) for row in rows]
+    for index in unsure:
+        column = [row[index] for row in rows]
+        if not _is_json(set(map(type, column)), column):
+            name = names[index]
+            for row_object, value in zip(result, column, strict=True):
+                row_object[name] = json_value(value)
+    return result
 
 
 def unique_names(names: Sequence[str]) -> list[str]:
@@ -81,6 +84,19 @@ def unique_names(names: Sequence[str]) -> list[str]:
 def parsed_json(text: str | bytes) -> object:
     """A JSON column's value."""
     return json.loads(text)
+
+
+def _is_json(kinds: set[type], column: Sequence[Any]) -> bool:
+    """Whether a column needs no conversion; looks at whole columns, as each value on its own costs more."""
+    rest = kinds - _PLAIN
+    if not rest:
+        return True
+    if rest not in ({int}, {float}):
+        return False
+    values = [value for value in column if value is not None] if type(None) in kinds else column
+    if rest == {float}:
+        return kinds.isdisjoint({str, bool}) and math.isfinite(sum(values))
+    return kinds.isdisjoint({str}) and bool(min(values) >= -_INT_64 and max(values) < _INT_64)
 
 
 def _integer(value: int) -> int | str:

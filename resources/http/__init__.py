@@ -5,7 +5,7 @@ from interlace.resources.http.answer import Answer
 from interlace.resources.http.client import HttpClient
 from interlace.resources.http.fault import Unanswered
 from interlace.resources.http.message import HttpRequest, HttpResponse, Proxy
-from interlace.resources.http.retry_after import retry_after
+from interlace.resources.http.waits import retry_after
 
 __all__ = [
     "SETTING",

@@ -13,6 +13,7 @@ from interlace.resources.http.pool import Pool
 from interlace.resources.http.url import Target
 from interlace.resources.http.wire import WireError
 
+_NO_BODY = frozenset({204, 304})
 _DRAINED = 64 * 1024
 
 
@@ -29,6 +30,7 @@ class Answer:
         route: Route,
         connection: Connection,
         limit: int,
+        has_body: bool,
     ) -> None:
         self.status = status
         self.raw_headers: Pairs = [(_text(name), _text(value)) for name, value in headers]
@@ -37,6 +39,7 @@ class Answer:
         self._route = route
         self._connection = connection
         self._limit = limit
+        self._has_body = has_body and status not in _NO_BODY
         self._closed = False
 
     def header(self, name: str) -> str | None:
@@ -88,6 +91,8 @@ class Answer:
         self._pool.release(self._route, self._connection)
 
     def _check_announced(self) -> None:
+        if not self._has_body:
+            return
         announced = self.header("content-length") or ""
         if announced.isascii() and announced.isdigit() and int(announced[:20]) > self._limit:
             raise self._too_large(f"{announced} bytes")

@@ -8,7 +8,7 @@ import hashlib
 import hmac
 import re
 import time
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from datetime import UTC, datetime
 from typing import TYPE_CHECKING, Literal, Protocol
 
@@ -66,7 +66,7 @@ class Basic(_Fixed):
     """User name and password (RFC 7617, UTF-8)."""
 
     username: str
-    password: str
+    password: str = field(repr=False)
 
     async def apply(self, outgoing: Outgoing, client: HttpClient) -> None:
         """Set Authorization."""
@@ -84,7 +84,7 @@ class InHeader(_Fixed):
     """A key in a header of any name; a bearer token is one in Authorization."""
 
     name: str
-    value: str
+    value: str = field(repr=False)
 
     async def apply(self, outgoing: Outgoing, client: HttpClient) -> None:
         """Set the header."""
@@ -97,7 +97,7 @@ class InQuery(_Fixed):
     """A key as a query parameter."""
 
     name: str
-    value: str
+    value: str = field(repr=False)
 
     async def apply(self, outgoing: Outgoing, client: HttpClient) -> None:
         """Append the parameter."""
@@ -123,7 +123,7 @@ class Hmac(_Fixed):
         timestamp_format: seconds or milliseconds since 1970, or ISO 8601 in UTC.
     """
 
-    secret: str
+    secret: str = field(repr=False)
     header: str = "X-Signature"
     algorithm: Literal["sha1", "sha256", "sha384", "sha512"] = "sha256"
     signed: str = "{body}"

@@ -139,6 +139,7 @@ class Call:
             route=route,
             connection=connection,
             limit=self._limit,
+            has_body=self._method != "HEAD",
         )
 
     async def _attempt(

@@ -98,7 +98,7 @@ class HttpClient:
             raise timed_out(call, f"no complete answer within {request.timeout:g} s") from error
 
     def call(self, request: HttpRequest) -> Call:
-        """A request ready to be opened, without deadline and with errors of the wire as they are; for other front ends of the client.
+        """A request ready to be opened: no deadline, errors of the wire as they are; for other front ends.
 
         Raises:
             NodeError: `bad_url`, `bad_header`.

@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import ssl
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
+from functools import partial
 from typing import Protocol
 
 from interlace.engine.errors import NodeError
@@ -55,8 +56,8 @@ def _broken(call: Sent, error: Exception) -> NodeError:
     )
 
 
-def _error(call: Sent) -> type[NodeError]:
-    return Unanswered if call.sent else NodeError
+def _error(call: Sent) -> Callable[..., NodeError]:
+    return Unanswered if call.sent else partial(NodeError, outcome_known=True)
 
 
 def _place(call: Sent) -> str:

@@ -107,8 +107,8 @@ class Guard:
         for own_host, own_port in self._own:
             if own_port != port:
                 continue
-            own = parse_address(own_host)
-            if own == address or (own.is_unspecified and is_local(address)):
+            own = _own_address(own_host)
+            if own == address or ((own is None or own.is_unspecified) and is_local(address)):
                 return True
         return False
 
@@ -142,6 +142,14 @@ class Guard:
             del self._resolving[key]
         if not done.cancelled():
             done.exception()  # every waiter may have been cancelled; a failure is then nobody's
+
+
+def _own_address(host: str) -> Address | None:
+    """None for a name: it stands for any address of this machine then."""
+    try:
+        return parse_address(host)
+    except ValueError:
+        return None
 
 
 def _is_loopback(host: str) -> bool:

@@ -6,8 +6,11 @@ import codecs
 import json
 import re
 from collections.abc import AsyncIterable, Awaitable, Callable, Iterable, Mapping
+from contextlib import suppress
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
+
+import orjson
 
 from interlace.engine.errors import NodeError
 from interlace.resources.http.url import Query
@@ -29,6 +32,7 @@ _BOMS = ((codecs.BOM_UTF8, "utf-8-sig"), (codecs.BOM_UTF16_LE, "utf-16"), (codec
 _NO_CHARSETS = frozenset(
     {"idna", "punycode", "unicode-escape", "raw-unicode-escape", "undefined", "mbcs", "oem"}
 )
+_LONG_NUMBER = re.compile(rb"\d{19}")  # orjson makes floats of integers beyond 64 bits
 _SNIFFED = 1024
 
 
@@ -38,7 +42,7 @@ class Proxy:
 
     url: str
     username: str | None = None
-    password: str | None = None
+    password: str | None = field(default=None, repr=False)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -137,10 +141,14 @@ class HttpResponse:
         Raises:
             NodeError: `bad_response`, with the place and the beginning of what came instead.
         """
+        content_type = self.header("content-type") or ""
+        if _is_utf8(content_type) and not _LONG_NUMBER.search(self.body):
+            with suppress(
+                orjson.JSONDecodeError
+            ):  # the slower reader knows more encodings, and says what is wrong
+                return orjson.loads(self.body)
         try:
-            return json.loads(
-                _json_text(self.body, self.header("content-type") or ""), parse_constant=_no_constant
-            )
+            return json.loads(_json_text(self.body, content_type), parse_constant=_no_constant)
         except (ValueError, RecursionError) as error:
             raise NodeError(
                 f"{self.url} answered with something that is no JSON ({error}): {self.excerpt()!r}; "
@@ -180,11 +188,15 @@ def _codec(name: str | None) -> str:
     return info.name if is_text and info.name not in _NO_CHARSETS else "utf-8"
 
 
-def _json_text(body: bytes, content_type: str) -> str:
+def _is_utf8(content_type: str) -> bool:
     found = _CHARSET.search(content_type)
-    if found is not None and _codec(found.group(1)) not in {"utf-8", "ascii"}:
-        return decode_text(body, content_type)
-    return body.decode(json.detect_encoding(body))
+    return found is None or _codec(found.group(1)) in {"utf-8", "ascii"}
+
+
+def _json_text(body: bytes, content_type: str) -> str:
+    return (
+        body.decode(json.detect_encoding(body)) if _is_utf8(content_type) else decode_text(body, content_type)
+    )
 
 
 def _no_constant(name: str) -> Any:

@@ -33,7 +33,7 @@ Key = tuple[str, str, str, str, str]
 class Token:
     """An access token and when it is no longer used (on the monotonic clock)."""
 
-    value: str
+    value: str = field(repr=False)
     scheme: str
     until: float
 
@@ -91,7 +91,7 @@ class ClientCredentials:
 
     token_url: str
     client_id: str
-    client_secret: str
+    client_secret: str = field(repr=False)
     scope: str = ""
     audience: str = ""
     client_auth: Literal["header", "body"] = "header"

@@ -8,7 +8,7 @@ from http import HTTPStatus
 
 from interlace.engine.errors import NodeError
 from interlace.resources.http.message import HttpResponse
-from interlace.resources.http.retry_after import retry_after
+from interlace.resources.http.waits import retry_after
 
 _ENTRY = re.compile(r"([1-5])xx|([1-5]\d\d)(?:\s*-\s*([1-5]\d\d))?", re.IGNORECASE)
 _FIRST_ERROR = 400

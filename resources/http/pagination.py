@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import hashlib
 import json
 import re
 from collections.abc import Awaitable, Callable, Iterable, Mapping
@@ -135,12 +136,13 @@ class Numbered:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Limits:
-    """When to stop, and how often one page is tried again after a passing failure."""
+    """When to stop, how often one page is tried again after a passing failure, and the most bytes of all pages."""
 
     max_pages: int = 1000
     max_items: int | None = None
     retries: int = 3
     delay: float = 0.0
+    max_bytes: int | None = None
 
 
 Fetch = Callable[[HttpRequest, int], Awaitable[tuple[HttpResponse, Any]]]
@@ -176,6 +178,7 @@ async def collect(
     seen: set[object] = set()
     wanted: HttpRequest | None = rule.first(request)
     previous: bytes | None = None
+    size = 0
     while wanted is not None:
         _check_new(wanted, seen)
         response, body = await _fetch_page(wanted, found.pages, fetch, limits, sleep)
@@ -185,6 +188,9 @@ async def collect(
                 f"page {page.index} is the same as the one before: the server ignores {rule.parameter!r}"
             )
         previous = response.body
+        size += response.size
+        if limits.max_bytes is not None and size > limits.max_bytes:
+            raise _too_large(found.pages, limits.max_bytes)
         found.items += page.items
         found.pages += 1
         found.last = response
@@ -280,7 +286,8 @@ def _enough(found: Collected, limits: Limits) -> bool:
 
 def _check_new(request: HttpRequest, seen: set[object]) -> None:
     body = request.body if isinstance(request.body, bytes) else b""
-    mark = (str(parse_url(request.url, request.query)), tuple(_pairs(request)), body)
+    digest = hashlib.sha256(body).digest()
+    mark = (str(parse_url(request.url, request.query)), tuple(_pairs(request)), digest)
     if mark in seen:
         raise _stuck(f"{request.url!r} would be fetched again: the pages do not advance")
     seen.add(mark)
@@ -332,6 +339,14 @@ def _next_of(values: Iterable[str]) -> str | None:
             if _REL_NEXT.search(parameters):
                 return str(url)
     return None
+
+
+def _too_large(pages: int, limit: int) -> NodeError:
+    return NodeError(
+        f"the first {pages + 1} pages together have more than {limit} bytes; stop earlier by max_items, max_pages or until.",
+        kind="too_large",
+        retryable=False,
+    )
 
 
 def _stuck(why: str) -> NodeError:

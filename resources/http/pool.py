@@ -24,10 +24,16 @@ class _Place:
 
 
 class Pool:
-    """Gives out connections and takes them back; belongs to one event loop at a time."""
+    """Gives out connections and takes them back; belongs to one event loop at a time.
 
-    def __init__(self, dialer: Dialer) -> None:
+    Args:
+        dialer: opens new ones.
+        idle_seconds: how long a free connection is kept.
+    """
+
+    def __init__(self, dialer: Dialer, *, idle_seconds: float = IDLE_SECONDS) -> None:
         self._dialer = dialer
+        self._idle_seconds = idle_seconds
         self._places: dict[Route, _Place] = {}
         self._taken: dict[Connection, _Place] = {}
         self._idle = 0
@@ -96,19 +102,19 @@ class Pool:
         while place.idle:
             connection = place.idle.pop()
             self._idle -= 1
-            if time.monotonic() - connection.idle_since < IDLE_SECONDS and not connection.is_stale:
+            if time.monotonic() - connection.idle_since < self._idle_seconds and not connection.is_stale:
                 return connection
             connection.close()
         return None
 
     def _sweep_later(self) -> None:
         if self._sweeper is None and self._loop is not None:
-            self._sweeper = self._loop.call_later(IDLE_SECONDS, self._sweep)
+            self._sweeper = self._loop.call_later(self._idle_seconds, self._sweep)
 
     def _sweep(self) -> None:
         """Close what has been idle for too long."""
         self._sweeper = None
-        oldest = time.monotonic() - IDLE_SECONDS
+        oldest = time.monotonic() - self._idle_seconds
         for route, place in list(self._places.items()):
             gone = [c for c in place.idle if c.idle_since <= oldest or c.is_stale]
             place.idle = [c for c in place.idle if c not in gone]

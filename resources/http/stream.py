@@ -43,6 +43,7 @@ class _Wire(asyncio.Protocol):
     def eof_received(self) -> bool:
         self.ended = True
         self._wake(self._reader)
+        self._wake(self._writer)
         return False
 
     def connection_lost(self, exc: Exception | None) -> None:

@@ -67,6 +67,8 @@ class Server:
     requests: list[Received] = field(default_factory=list)
     connections: int = 0
     writers: set[asyncio.StreamWriter] = field(default_factory=set)
+    left: asyncio.Event = field(default_factory=asyncio.Event)
+    """Set when a connection ended."""
 
     @property
     def url(self) -> str:
@@ -97,6 +99,7 @@ async def serve(handler: Handler, *, tls: ssl.SSLContext | None = None) -> Async
             pass  # the client left, or the block ended
         finally:
             server.writers.discard(writer)
+            server.left.set()
             writer.transport.abort()
             tasks.discard(task)
 

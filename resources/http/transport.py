@@ -20,8 +20,7 @@ _SET_BY_CLIENT = frozenset({"host", "connection", "content-length", "transfer-en
 class Transport(httpx2.AsyncBaseTransport):
     """Sends the requests of an httpx2 client through ours, redirects included, so that the guard's rules hold.
 
-    Time-outs are httpx2's (per read and write, no total). Give it to `httpx2.AsyncClient(transport=…,
-    trust_env=False)`; closing that client leaves ours open.
+    Time-outs are httpx2's (per read and write, no total). Closing the httpx2 client leaves ours open.
 
     Args:
         client: the process's client.
@@ -85,6 +84,14 @@ class _Body(httpx2.AsyncByteStream):
 
     async def aclose(self) -> None:
         self._answer.close()
+
+
+def sdk_client(
+    client: HttpClient, *, max_body: int | None = None, verify: bool | str = True
+) -> httpx2.AsyncClient:
+    """An httpx2 client over ours, for the constructors of SDKs; they set their own time-outs."""
+    transport = Transport(client, max_body=max_body, verify=verify)
+    return httpx2.AsyncClient(transport=transport, trust_env=False)
 
 
 @contextmanager

@@ -7,6 +7,7 @@ import contextlib
 import importlib.util
 import os
 import shutil
+import subprocess
 import sys
 from collections.abc import Mapping
 from pathlib import Path
@@ -227,7 +228,7 @@ class Bubblewrap:
         packages = {name: self._packages[name] for name in key.packages}
         try:
             python = await asyncio.to_thread(installation)
-        except OSError as error:
+        except (OSError, subprocess.SubprocessError) as error:
             raise ZygoteFault(f"the Python installation cannot be read: {error}") from error
         line = command(self._bwrap, python, as_root=self._as_root, network=key.network, packages=packages)
         return await Zygote.start(line, as_root=self._as_root, network=key.network, packages=packages)

@@ -4,8 +4,12 @@ from __future__ import annotations
 
 import ast
 import asyncio
+import contextlib
+import os
+import sys
 import time
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
+from pathlib import Path
 from typing import Any
 
 import pydantic_monty
@@ -42,6 +46,47 @@ class _Printed:
         return f"{text}\n… cut after {self._cap} characters" if stream in self._cut else text
 
 
+class _Watch:
+    """Ends busy workers when this process dies without warning; their own clock would let them go on until their limit."""
+
+    def __init__(self, process: asyncio.subprocess.Process) -> None:
+        self._process = process
+
+    @classmethod
+    async def start(cls) -> _Watch:
+        process = await asyncio.create_subprocess_exec(
+            sys.executable,
+            "-I",
+            str(Path(__file__).with_name("watchdog.py")),
+            stdin=asyncio.subprocess.PIPE,
+            stdout=asyncio.subprocess.DEVNULL,
+            stderr=asyncio.subprocess.DEVNULL,
+            env={},
+            start_new_session=True,
+        )
+        return cls(process)
+
+    @contextlib.contextmanager
+    def over(self, pid: int | None) -> Iterator[None]:
+        if pid is not None:
+            self._say(f"+{pid}\n")
+        try:
+            yield
+        finally:
+            if pid is not None:
+                self._say(f"-{pid}\n")
+
+    def _say(self, line: str) -> None:
+        assert self._process.stdin is not None
+        if self._process.returncode is None and not self._process.stdin.is_closing():
+            self._process.stdin.write(line.encode())
+
+    async def close(self) -> None:
+        assert self._process.stdin is not None
+        self._process.stdin.close()
+        await self._process.wait()
+
+
 class Snippets:
     """Runs short snippets in a pool of worker processes.
 
@@ -52,6 +97,7 @@ class Snippets:
     def __init__(self, *, max_processes: int) -> None:
         self._max_processes = max_processes
         self._pool: pydantic_monty.AsyncMonty | None = None
+        self._watch: _Watch | None = None
         self._starting = asyncio.Lock()  # holds back a second pool
 
     async def run(self, code: str, inputs: Mapping[str, JsonValue], *, limits: Limits) -> CodeResult:
@@ -94,8 +140,9 @@ class Snippets:
             os_policy={"sleep": "zero"},
         )
         async with session as worker:
-            await worker.feed_run(code, print_callback=printed)
-            return await worker.feed_run(call, inputs={_GIVEN: given}, print_callback=printed)
+            with self._watch.over(worker.worker_pid) if self._watch is not None else contextlib.nullcontext():
+                await worker.feed_run(code, print_callback=printed)
+                return await worker.feed_run(call, inputs={_GIVEN: given}, print_callback=printed)
 
     async def _workers(self) -> pydantic_monty.AsyncMonty:
         async with self._starting:
@@ -111,6 +158,8 @@ class Snippets:
                 )
                 await pool.__aenter__()
                 self._pool = pool
+                if hasattr(os, "pidfd_open"):
+                    self._watch = await _Watch.start()
             return self._pool
 
     async def close(self) -> None:
@@ -118,6 +167,9 @@ class Snippets:
         pool, self._pool = self._pool, None
         if pool is not None:
             await pool.__aexit__(None, None, None)
+        watch, self._watch = self._watch, None
+        if watch is not None:
+            await watch.close()
 
 
 def _call(code: str, inputs: Mapping[str, JsonValue]) -> tuple[str, dict[str, JsonValue]]:

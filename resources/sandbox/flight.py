@@ -169,7 +169,7 @@ async def fly(child: Child, code: str, inputs: bytes, limits: Limits) -> Landing
             timed_out = True
         child.kill()
         await asyncio.wait({child.ended}, timeout=_GRACE)
-        end = child.ended.result() if child.ended.done() else End(-signal.SIGKILL, 0.0, 0)
+        end = child.ended.result() if child.ended.done() else End(-signal.SIGKILL, 0.0)
         meta, body = answer.read()
         return Landing(
             begun=answer.begun,

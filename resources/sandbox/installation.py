@@ -47,7 +47,7 @@ class Installation:
 
 @functools.cache
 def installation() -> Installation:
-    """Work out the mounts for the interpreter that runs this process. Raises OSError when it cannot be started."""
+    """Work out the mounts for the interpreter that runs this process. Raises OSError or SubprocessError when it cannot be asked."""
     base = Path(sys.base_prefix).resolve()
     executable = Path(getattr(sys, "_base_executable", "") or sys.executable).resolve()
     name = version()

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gc
 import json
 import signal
 from typing import Any
@@ -15,6 +16,7 @@ from interlace.resources.sandbox.flight import Landing
 _TEXT = 4_000
 _TRACE = 16_000
 _KIND = 100
+_LARGE = 1_000_000
 
 
 def judge(landing: Landing, limits: Limits) -> CodeResult:
@@ -46,10 +48,16 @@ def judge(landing: Landing, limits: Limits) -> CodeResult:
 
 def read_value(body: bytes, *, wide: bool) -> dict[str, Any] | None:
     """The JSON object in `body`, None when there is none; `wide` keeps integers beyond 64 bits exact."""
+    pause = len(body) > _LARGE and gc.isenabled()
+    if pause:  # to collect while a million small objects come into being costs more than to make them
+        gc.disable()
     try:
         value = json.loads(body) if wide else orjson.loads(body)
     except (ValueError, RecursionError):
         return None
+    finally:
+        if pause:
+            gc.enable()
     return value if isinstance(value, dict) else None
 
 

@@ -12,6 +12,7 @@ import socket
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
+from typing import Any
 
 from interlace.resources.sandbox.profile import HOME, boot, source_files
 
@@ -28,11 +29,10 @@ class ZygoteFault(Exception):  # noqa: N818 - says what it is
 
 @dataclass(frozen=True, slots=True)
 class End:
-    """How a child ended: its exit code (negative for a signal), processor seconds, peak memory in bytes."""
+    """How a child ended: its exit code (negative for a signal) and its processor seconds."""
 
     exit: int
     cpu: float
-    peak: int
 
 
 @dataclass(slots=True)
@@ -119,35 +119,26 @@ class Zygote:
 
     async def child(self) -> Child:
         """A fresh confined process that waits for its job. Raises ZygoteFault."""
+        if self._loop is not asyncio.get_running_loop():
+            raise RuntimeError("this sandbox belongs to another event loop; make one for each loop")
         self.notice()
         if not self.alive:
             raise ZygoteFault("the zygote has ended")
-        job, far_job = socket.socketpair(socket.AF_UNIX, socket.SOCK_STREAM)
-        out, far_out = os.pipe()
-        err, far_err = os.pipe()
-        job.setblocking(False)
-        os.set_blocking(out, False)
-        os.set_blocking(err, False)
-        import fcntl  # noqa: PLC0415 - not on Windows, where only this engine is missing
-
-        with contextlib.suppress(OSError):  # the user's share of pipe memory may be used up
-            fcntl.fcntl(out, fcntl.F_SETPIPE_SZ, _PIPE_BYTES)
-        child = Child(job, out, err)
         number = next(self._numbers)
         started: asyncio.Future[None] = self._loop.create_future()
-        self._waiting[number] = (child, started)
         try:
-            socket.send_fds(
-                self._control, [json.dumps({"id": number}).encode()], [far_job.fileno(), far_out, far_err]
-            )
+            child, far = _channels()
         except OSError as error:
-            self._waiting.pop(number, None)
+            raise ZygoteFault(f"no channel for the run: {error}") from error
+        try:
+            socket.send_fds(self._control, [json.dumps({"id": number}).encode()], far)
+        except OSError as error:
             child.close()
             raise ZygoteFault(f"the zygote does not take requests: {error}") from error
         finally:
-            far_job.close()
-            os.close(far_out)
-            os.close(far_err)
+            for descriptor in far:
+                os.close(descriptor)
+        self._waiting[number] = (child, started)
         try:
             await started
         except BaseException:
@@ -160,10 +151,11 @@ class Zygote:
 
     def stop(self) -> None:
         """End the zygote and every child of it, now."""
-        with contextlib.suppress(ProcessLookupError):
-            if self._init >= 0:
+        if self._init >= 0:
+            with contextlib.suppress(ProcessLookupError):
                 signal.pidfd_send_signal(self._init, signal.SIGKILL)
-            if self._process.returncode is None:
+        if self._process.returncode is None:
+            with contextlib.suppress(ProcessLookupError):
                 self._process.kill()
         self._lost("the sandbox was closed")
 
@@ -188,13 +180,14 @@ class Zygote:
         fault = ZygoteFault(reason)
         if not self._ready.done():
             self._ready.set_exception(fault)
+            self._ready.exception()  # seen, also when nobody waits any more
         for _, started in self._waiting.values():
             if not started.done():
                 started.set_exception(fault)
         for child in self._running.values():
             child.kill()
             if not child.ended.done():
-                child.ended.set_result(End(-signal.SIGKILL, 0.0, 0))
+                child.ended.set_result(End(-signal.SIGKILL, 0.0))
         self._waiting.clear()
         self._running.clear()
 
@@ -220,9 +213,7 @@ class Zygote:
         elif isinstance(number, int) and "exit" in message:
             child = self._running.pop(number, None)
             if child is not None and not child.ended.done():
-                child.ended.set_result(
-                    End(int(str(message["exit"])), float(str(message["cpu"])), int(str(message["rss"])) << 10)
-                )
+                child.ended.set_result(End(int(str(message["exit"])), float(str(message["cpu"]))))
         elif isinstance(number, int):
             self._meet(number, message, descriptors)
 
@@ -234,6 +225,9 @@ class Zygote:
                 os.close(descriptor)
         elif not descriptors:
             started.set_exception(ZygoteFault(f"no process for the run: {message.get('fault')}"))
+        elif not _may_end(descriptors[0]):
+            os.close(descriptors[0])
+            started.set_exception(ZygoteFault("this process may not end the run's process; give it CAP_KILL"))
         else:
             child.pidfd = descriptors[0]
             self._running[number] = child
@@ -243,13 +237,52 @@ class Zygote:
         assert self._process.stderr is not None
         with contextlib.suppress(ProcessLookupError):
             self._process.kill()
-        said = await self._process.stderr.read(4000)
+        said = b""
+        with contextlib.suppress(TimeoutError):  # somebody else may hold its end open
+            async with asyncio.timeout(2):
+                said = await self._process.stderr.read(4000)
         return said.decode("utf-8", "replace").strip()
+
+
+def _channels() -> tuple[Child, list[int]]:
+    """A child's job channel, stdout and stderr: our ends, and the descriptors of the other ends. Raises OSError."""
+    import fcntl  # noqa: PLC0415 - not on Windows, where only this engine is missing
+
+    with contextlib.ExitStack() as undo:
+        job, far_job = (
+            undo.enter_context(end) for end in socket.socketpair(socket.AF_UNIX, socket.SOCK_STREAM)
+        )
+        pipes: list[int] = []
+        for _ in range(2):
+            for descriptor in os.pipe():
+                pipes.append(descriptor)
+                undo.callback(os.close, descriptor)
+        out, far_out, err, far_err = pipes
+        job.setblocking(False)
+        os.set_blocking(out, False)
+        os.set_blocking(err, False)
+        with contextlib.suppress(OSError):  # the user's share of pipe memory may be used up
+            fcntl.fcntl(out, fcntl.F_SETPIPE_SZ, _PIPE_BYTES)
+        undo.pop_all()
+    return Child(job, out, err), [far_job.detach(), far_out, far_err]
+
+
+def _may_end(pidfd: int) -> bool:
+    try:
+        signal.pidfd_send_signal(pidfd, 0)
+    except PermissionError:
+        return False
+    except ProcessLookupError:
+        return True
+    return True
 
 
 async def _launch(line: list[str], settings: dict[str, object], *, info: int) -> asyncio.subprocess.Process:
     """Start bubblewrap with the zygote in it; `info` is where it tells its process 1. Raises ZygoteFault."""
     files: list[int] = []
+    # Root that cannot set up mounts as root lets another user do it in a user namespace: no run is ever root's.
+    demote = os.getuid() == 0 and settings["uid"] is None
+    demotion: dict[str, Any] = {"user": RUN_UID, "group": RUN_UID, "extra_groups": []} if demote else {}
     try:
         line = [*line, "--info-fd", str(info), *source_files(files), "--remount-ro", "/", "--"]
         return await asyncio.create_subprocess_exec(
@@ -262,6 +295,7 @@ async def _launch(line: list[str], settings: dict[str, object], *, info: int) ->
             env={},
             cwd="/",
             start_new_session=True,
+            **demotion,
         )
     except OSError as error:
         raise ZygoteFault(f"{line[0]} cannot be started: {error}") from error

@@ -207,7 +207,14 @@ def test_integers() -> None:
         parse_text(schema, "n", "9" * 5000)
 
 
-SUITE = next((found for up in Path(__file__).resolve().parents if (found := up / "shared/corpus/json_schema").is_dir()), None)
+SUITE = next(
+    (
+        found
+        for up in Path(__file__).resolve().parents
+        if (found := up / "shared/corpus/json_schema").is_dir()
+    ),
+    None,
+)
 
 
 @pytest.mark.skipif(SUITE is None, reason="the corpus is not here")

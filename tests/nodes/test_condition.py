@@ -65,9 +65,21 @@ async def test_missing_values() -> None:
     assert (await rule(gone, "exists"))["matched"] == "else"
     assert (await rule(gone, "is empty"))["matched"] == "yes"
     assert (await rule(gone, "is not empty"))["matched"] == "else"
-    run = await rule(gone, "==", 1)
-    assert run.kind == "missing"
-    assert "inputs.gone" in run.message
+    assert (await rule(gone, "==", 1))["matched"] == "else"
+    assert (await rule(gone, "==", None))["matched"] == "yes"
+    assert (await rule(1, "!=", gone))["matched"] == "yes"
+    assert (await rule("{{ inputs.gone ~ 'x' }}", "exists"))["matched"] == "else"
+    assert (await rule(gone, "==", 1)).why == {"yes": "gone.deeper (missing) is not == 1"}
+    for operator, right in (
+        ("<", [1]),
+        ("contains", ["x"]),
+        ("in", [["x"]]),
+        ("is true", []),
+        ("between", [[1, 2]]),
+    ):
+        run = await rule(gone, operator, *right)
+        assert run.kind == "missing"
+        assert "inputs.gone" in run.message
 
 
 async def test_a_right_side_may_be_an_expression() -> None:

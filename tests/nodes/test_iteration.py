@@ -123,6 +123,13 @@ async def test_an_error_stops_the_node_and_names_the_inner_node() -> None:
     assert [e["status"] for e in run.of("iteration.item")] == ["succeeded", "failed"]
 
 
+async def test_an_error_ends_the_items_under_way() -> None:
+    run = await each([1, 9, 1, 1], bad=[9], parallel=4)
+    assert run.kind == "boom"
+    assert sorted(e.path for e in run.events if e.type == "node.cancelled") == ["n[0].w", "n[2].w", "n[3].w"]
+    assert Gate.inside == 0
+
+
 @pytest.mark.parametrize("parallel", [1, 4])
 async def test_null_keeps_the_place(parallel: int) -> None:
     run = await each([1, 2, 3], bad=[2], on_item_error="null", parallel=parallel)

@@ -52,6 +52,13 @@ async def test_what_looks_like_a_template_is_data() -> None:
     assert result.outputs == {"a": "{{ inputs.b }}"}
 
 
+async def test_constants_written_as_expressions() -> None:
+    result = await run_end(
+        {"outputs": {"a": "{{ 5 }}", "b": {"x": "{{ 'y' }}"}, "c": ["{{ [1] }}", "{{ none }}"]}}
+    )
+    assert result.outputs == {"a": 5, "b": {"x": "y"}, "c": [[1], None]}
+
+
 async def test_end_without_outputs() -> None:
     assert (await run_end({})).outputs == {}
 
@@ -66,12 +73,12 @@ async def test_a_missing_output_is_an_error() -> None:
 async def test_response_stands_beside_the_outputs() -> None:
     response = {
         "status": "{{ inputs.code }}",
-        "headers": {"x-id": "{{ inputs.id }}"},
+        "headers": {"x-id": "{{ inputs.id }}", "x-n": "{{ inputs.code }}"},
         "body": {"id": "{{ inputs.id }}"},
     }
     result = await run_end({"outputs": {"a": 1}, "response": response}, {"code": 201, "id": "7"})
     assert result.outputs == {"a": 1}
-    assert result.response == {"status": 201, "headers": {"x-id": "7"}, "body": {"id": "7"}}
+    assert result.response == {"status": 201, "headers": {"x-id": "7", "x-n": "201"}, "body": {"id": "7"}}
 
 
 async def test_response_defaults() -> None:

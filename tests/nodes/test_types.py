@@ -148,13 +148,14 @@ async def test_outputs_match_the_output_schema(
 ) -> None:
     if config.get("input") == "x":
         config = {**config, "input": {"a": 1}}
+    variables = {"total": {"type": "number", "default": 0}}
     document = {
-        "name": "t", "variables": {"total": {"type": "number", "default": 0}},
+        "name": "t", "variables": variables,
         "nodes": [{"id": "start", "type": "START"}, {"id": "n", "type": kind, "config": config, **({"body": body} if body else {})}],
     }  # fmt: skip
     schema = validate(Document.model_validate(document), REGISTRY).types["n"]
     given = {"order": {"name": "a"}, "orders": [{"name": "a", "price": 5}, {"name": "b", "price": 7}]}
-    run = await run_node(kind, config, given, body=body, variables=document["variables"])
+    run = await run_node(kind, config, given, body=body, variables=variables)
     assert run.error is None
     jsonschema.validate(run.outputs, schema)
 

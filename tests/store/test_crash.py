@@ -18,7 +18,7 @@ from interlace.store import Store
 from interlace.store.runs import NewRun
 
 async def chain(store, number):
-    run = await store.runs.create(NewRun(name=f"r{number}", document="{}", lease_owner="dead"))
+    run = await store.runs.create(NewRun(name=f"r{number}", document="{}", lease_owner="dead", lease_seconds=600))
     journal = store.journal(run.run_id, run.epoch, 2)
     for n in range(1_000_000):
         journal.append("node.started", f"n{n}", 1, {"effects": "none"})

@@ -62,6 +62,18 @@ def test_a_refused_value_leaves_no_file(payloads: FilePayloads) -> None:
     assert not [path for path in payloads.root.rglob("*") if path.is_file()]
 
 
+async def test_a_payload_that_cannot_be_written_fails_the_append(sqlite_store: Store) -> None:
+    journal = await begin(sqlite_store)
+    root = sqlite_store.payloads.root
+    root.rmdir()
+    root.write_text("a file where the folder was")
+    with pytest.raises(StoreError, match="could not be written to"):
+        journal.append("node.succeeded", "n", 1, {"outputs": {"text": BIG}})
+    journal.append("node.failed", "n", 1, {"error": {"type": "store"}})
+    await commit(journal)
+    assert await sqlite_store.events.last_seq(journal.run_id) == 2
+
+
 async def finished_with(store: Store, text: str) -> str:
     journal = await begin(store)
     journal.append("node.succeeded", "n", 1, {"outputs": {"text": text}})
@@ -111,12 +123,11 @@ async def test_what_a_dead_process_left_is_swept_and_the_rest_stays(store: Store
     await commit(used)
     orphan = store.payloads.put_json(BIG + "orphan")
     upload = await store.files.save(b"upload" * 1000, name="u", media_type="text/plain")
-    left = store.payloads.root / "ab" / "cd" / ".1-dead"
-    left.parent.mkdir(parents=True)
+    left = store.payloads.root / ".1-dead"
     left.write_bytes(b"half")
     assert await store.sweep() == 0, "everything is recent"
     past = time.time() - 7200
-    for path in store.payloads.root.glob("*/*/*"):
+    for path in [left, *store.payloads.root.glob("*/*/*")]:
         os.utime(path, (past, past))
     assert await store.sweep() == 1
     assert not left.exists()

@@ -39,7 +39,7 @@ LARGE = st.sampled_from(
 DATA = st.dictionaries(NAMES, JSON | LARGE | st.dictionaries(NAMES, JSON | LARGE, max_size=5), max_size=5)
 
 
-@settings(suppress_health_check=[HealthCheck.function_scoped_fixture], max_examples=150, deadline=None)
+@settings(suppress_health_check=[HealthCheck.function_scoped_fixture], max_examples=60, deadline=None)
 @given(data=DATA)
 async def test_all_data_comes_back(payloads: FilePayloads, data: dict[str, Any]) -> None:
     assert await round_trip(payloads, data) == data

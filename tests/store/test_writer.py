@@ -5,13 +5,15 @@ import sqlite3
 import subprocess
 import sys
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import Any
+from urllib.parse import SplitResult, urlsplit
 
 import psycopg
 import pytest
 
+from interlace.engine.errors import StoreError
 from interlace.store import Store
 from interlace.store.database import Database
 from interlace.store.errors import CommitError
@@ -213,6 +215,68 @@ async def test_a_commit_whose_answer_was_lost_is_not_made_twice(
     await asyncio.gather(*map(commit, journals))
     for journal in journals:
         assert [event.seq for event in await store.events.read(journal.run_id)] == [1, 2, 3]
+    await store.close()
+
+
+class Gate:
+    """A way to the PostgreSQL server that can be shut and opened again."""
+
+    def __init__(self, server: SplitResult) -> None:
+        self._target = (server.hostname or "", server.port or 5432)
+        self._server: asyncio.Server | None = None
+        self._ways: set[asyncio.StreamWriter] = set()
+        self._passing: set[asyncio.Task[None]] = set()
+        self.port = 0
+
+    async def open(self) -> None:
+        self._server = await asyncio.start_server(self._accept, "127.0.0.1", self.port)
+        self.port = self._server.sockets[0].getsockname()[1]
+
+    async def shut(self) -> None:
+        assert self._server is not None
+        self._server.close()
+        for way in self._ways:
+            way.close()
+        await asyncio.gather(*self._passing, return_exceptions=True)
+        self._ways.clear()
+
+    async def _accept(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+        their_reader, their_writer = await asyncio.open_connection(*self._target)
+        self._ways |= {writer, their_writer}
+        for way in (self._pass(reader, their_writer), self._pass(their_reader, writer)):
+            task = asyncio.ensure_future(way)
+            self._passing.add(task)
+
+    async def _pass(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+        with suppress(ConnectionError):
+            while data := await reader.read(65536):
+                writer.write(data)
+        writer.close()
+
+
+async def test_a_server_that_restarts_is_waited_for_and_one_that_is_gone_is_not(
+    postgres_url: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    direct = urlsplit(postgres_url)
+    gate = Gate(direct)
+    await gate.open()
+    store = await Store.open(direct._replace(netloc=f"postgres@127.0.0.1:{gate.port}").geturl(), tmp_path)
+    journal = await begin(store)
+    await gate.shut()
+    journal.append("node.log", "n", 1)
+    waiting = asyncio.ensure_future(commit(journal))
+    await asyncio.sleep(0.05)
+    assert not waiting.done()
+    await gate.open()
+    await waiting
+    assert await store.events.last_seq(journal.run_id) == 2
+    await gate.shut()
+    monkeypatch.setattr("interlace.store.postgres_writer._RECONNECT_SECONDS", 0.0)
+    journal.append("node.log", "n", 2)
+    with pytest.raises(CommitError, match="PostgreSQL did not commit"):
+        await commit(journal)
+    with pytest.raises(StoreError, match="could not be read"):
+        await store.events.last_seq(journal.run_id)
     await store.close()
 
 

@@ -23,7 +23,7 @@ from interlace.engine.expressions.budget import (
     too_large,
 )
 from interlace.engine.expressions.filters.text import count_of, text_of
-from interlace.engine.expressions.values import to_json
+from interlace.engine.expressions.values import described, to_json
 
 _MAX_PATTERN: Final = 1000
 _MAX_QUERY: Final = 2000
@@ -44,8 +44,7 @@ def fromjson(value: Any) -> Any:
     try:
         return orjson.loads(text)
     except (orjson.JSONDecodeError, RecursionError) as error:
-        shown = text if len(text) <= 60 else text[:57] + "…"  # noqa: PLR2004 - fits in a message
-        raise ExpressionError(f"text {shown!r} is not JSON: {error}", kind="bad_json") from error
+        raise ExpressionError(f"{described(value)} is not JSON: {error}", kind="bad_json") from error
 
 
 @lru_cache(maxsize=512)
@@ -192,4 +191,13 @@ def search(value: Any, expression: Any) -> Any:
     try:
         return _BoundedInterpreter().visit(_query(source).parsed, value)
     except (jmespath.exceptions.JMESPathError, TypeError, ValueError, RecursionError) as error:
-        raise ExpressionError(f"the JMESPath {source!r} failed: {error}", kind="bad_jmespath") from error
+        raise ExpressionError(
+            f"the JMESPath {source!r} failed: {_reason(error)}", kind="bad_jmespath"
+        ) from error
+
+
+def _reason(error: Exception) -> str:
+    """Say why JMESPath failed; its own message would repeat the value."""
+    if isinstance(error, jmespath.exceptions.JMESPathTypeError):
+        return f"{error.function_name}() takes {', '.join(error.expected_types)}, not {error.actual_type}"
+    return type(error).__name__

@@ -90,7 +90,7 @@ def _from_text(text: str, pattern: Any, tz: Any) -> datetime:
     except (ValueError, OverflowError) as error:
         shape = f"the pattern {pattern!r}" if pattern is not None else "an ISO 8601 date"
         raise ExpressionError(
-            f"text {clean!r} is not {shape}; give its pattern: to_datetime('%d.%m.%Y')", kind="bad_date"
+            f"{described(text)} is not {shape}; give its pattern: to_datetime('%d.%m.%Y')", kind="bad_date"
         ) from error
 
 

@@ -14,6 +14,7 @@ SCRATCH_BYTES = 64 << 20
 USER = 1000
 FILES = 64
 THREADS = 128
+NICENESS = 2
 
 _NEWNS, _NEWUSER, _NEWPID, _NEWIPC = 0x00020000, 0x10000000, 0x20000000, 0x08000000
 _RDONLY, _NOSUID, _NODEV, _NOEXEC, _BIND = 1, 2, 4, 8, 4096
@@ -114,7 +115,8 @@ def drop_rights() -> None:
 
 
 def limit_resources() -> None:
-    """The limits that are the same for every run."""
+    """The limits that are the same for every run, and its place behind the service's own work."""
+    os.nice(NICENESS)
     for kind, value in (
         (resource.RLIMIT_CORE, 0),
         (resource.RLIMIT_FSIZE, SCRATCH_BYTES),

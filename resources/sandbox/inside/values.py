@@ -7,6 +7,7 @@ import decimal
 import json
 import math
 import uuid
+from itertools import chain
 from typing import Any
 
 _DEEPEST = 200
@@ -46,22 +47,27 @@ def to_json(value: dict[str, Any]) -> tuple[bytes, bool]:
 
 
 def _inspect(value: dict[str, Any]) -> bool:
-    """Whether wide integers stand in the value; the encoder makes text of other keys in silence, here they fail."""
+    """Whether wide integers stand in the value; the encoder makes text of other keys in silence, here they fail.
+
+    It goes level by level, so that the loops run in C.
+    """
     wide = False
-    found: list[Any] = [value]
-    while found:
-        item = found.pop()
-        members: Any = item
-        if isinstance(item, dict):
-            if not {str}.issuperset(map(type, item)) and not all(isinstance(key, str) for key in item):
-                _explain(value, "", 0)
-            members = item.values()
+    level: list[Any] = [value]
+    while level:
+        dicts = [item for item in level if isinstance(item, dict)]
+        lists = [item for item in level if not isinstance(item, dict)]
+        if not {str}.issuperset(map(type, chain.from_iterable(dicts))) and not all(
+            isinstance(key, str) for key in chain.from_iterable(dicts)
+        ):
+            _explain(value, "", 0)
+        members = [*chain.from_iterable(map(dict.values, dicts)), *chain.from_iterable(lists)]
         kinds = set(map(type, members))
         if int in kinds and not wide:
-            numbers = members if len(kinds) == 1 else [member for member in members if type(member) is int]
+            numbers = [member for member in members if type(member) is int]
             wide = max(numbers) >= _WIDE or min(numbers) < -_WIDE
-        if not _SCALARS.issuperset(kinds):
-            found.extend(member for member in members if isinstance(member, (dict, list, tuple)))
+        level = (
+            [] if kinds <= _SCALARS else [item for item in members if isinstance(item, (dict, list, tuple))]
+        )
     return wide
 
 

@@ -1,7 +1,7 @@
 """The process that waits inside the sandbox with the standard library loaded, and forks one child for each run.
 
 Control channel (packets of JSON): the host sends `{"id"}` with three descriptors (job channel, stdout, stderr); back
-come `{"id", "pid"}` with a pidfd once the child waits for its job, and `{"id", "exit", "cpu", "rss"}` when it ended.
+come `{"id", "pid"}` with a pidfd once the child waits for its job, and `{"id", "exit", "cpu"}` when it ended.
 """
 
 from __future__ import annotations
@@ -18,6 +18,7 @@ import socket
 import struct
 import sys
 import types
+from pathlib import Path
 from typing import Any
 
 from interlace.resources.sandbox.inside import confine
@@ -94,9 +95,13 @@ class Zygote:
                 packet, descriptors, _, _ = socket.recv_fds(self._control, PACKET, 3)
                 if not packet:
                     os._exit(0)
-                pidfd = self._spawn(json.loads(packet)["id"], descriptors)
-                if pidfd is not None:
-                    poll.register(pidfd, select.POLLIN)
+                run = json.loads(packet)["id"]
+                try:
+                    pidfd = self._spawn(run, descriptors)
+                except OSError as error:  # no process or descriptor to be had now; others still run
+                    self._send({"id": run, "fault": str(error)})
+                    continue
+                poll.register(pidfd, select.POLLIN)
 
     def _send(self, message: dict[str, Any], descriptors: tuple[int, ...] = ()) -> None:
         socket.send_fds(self._control, [json.dumps(message).encode()], descriptors)
@@ -106,10 +111,10 @@ class Zygote:
         _, status, usage = os.wait4(pid, 0)
         os.close(pidfd)
         cpu = usage.ru_utime + usage.ru_stime
-        self._send({"id": run, "exit": os.waitstatus_to_exitcode(status), "cpu": cpu, "rss": usage.ru_maxrss})
+        self._send({"id": run, "exit": os.waitstatus_to_exitcode(status), "cpu": cpu})
 
-    def _spawn(self, run: int, descriptors: list[int]) -> int | None:
-        """Fork twice: the first child makes the namespaces, the second is process 1 in them."""
+    def _spawn(self, run: int, descriptors: list[int]) -> int:
+        """Fork twice: the first child makes the namespaces, the second is process 1 in them. Raises OSError."""
         news, tell = os.pipe()
         first = os.fork()
         if first == 0:
@@ -122,8 +127,7 @@ class Zygote:
             answer = json.loads(file.read() or b'{"fault": "the child ended at once"}')
         os.waitpid(first, 0)
         if "fault" in answer:
-            self._send({"id": run, **answer})
-            return None
+            raise OSError(answer["fault"])
         pidfd = os.pidfd_open(answer["pid"])
         self._children[pidfd] = (run, answer["pid"])
         self._send({"id": run, **answer}, (pidfd,))
@@ -225,10 +229,8 @@ def main() -> None:
         confine.become(settings["uid"])
     confine.adopt_orphans()
     os.umask(0o022)
-    with contextlib.suppress(OSError):
-        os.nice(5)
-        with open("/proc/self/oom_score_adj", "w") as file:  # noqa: PTH123 - one write at start
-            file.write("500")
+    with contextlib.suppress(OSError):  # a courtesy to the service: when memory ends, this goes first
+        Path("/proc/self/oom_score_adj").write_text("500")
     sys.path.remove(settings["home"])
     control = socket.socket(fileno=settings["control"])
     Zygote(control, network=settings["network"], paths=settings["paths"]).serve()

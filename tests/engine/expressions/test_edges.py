@@ -306,3 +306,39 @@ def test_an_object_is_named_by_its_kind(value):
         value("[t] | tojson", t=Thing())
     assert value("t == t", t=Thing()) is True
     assert value("t == 1", t=Thing()) is False
+
+
+@pytest.mark.parametrize(
+    "source",
+    [
+        "secrets.k + 1",
+        "secrets.k > 1",
+        "secrets.k | number",
+        "secrets.k | fromjson",
+        "secrets.k | to_datetime",
+        "secrets.k | items",
+        "secrets.k | jmespath('abs(@)')",
+        "secrets.k | b64decode",
+        "secrets.k.x",
+        "-secrets.k",
+        "secrets.k is even",
+        "secrets.k | int(base=16)",
+        "{} | combine(secrets.k)",
+        "[1][secrets.k:]",
+    ],
+)
+def test_no_part_of_a_long_text_stands_in_a_message(value, source):
+    key = "sk-" + "abcdefghij" * 8
+    with pytest.raises(ExpressionError) as caught:
+        value(source, secrets={"k": key})
+    assert key[:8] not in str(caught.value)
+
+
+def test_the_message_for_a_long_or_crowded_mapping_is_short_and_quick(value):
+    data = {f"{'k' * 100}{number}": 1 for number in range(50_000)} | {"name": 1}
+    with pytest.raises(ExpressionError) as caught:
+        value("d.nme ~ d['" + "z" * 5000 + "']", d={"name": 1, **data})
+    assert "did you mean 'name'?" in str(caught.value)
+    with pytest.raises(ExpressionError) as caught:
+        value("d['" + "z" * 5000 + "'] | upper", d=data)
+    assert len(str(caught.value)) < 12_000

@@ -179,6 +179,11 @@ def test_findings_of_a_structure_say_where():
     assert finding.span == (3, 12)
 
 
+def test_each_part_of_a_structure_guards_only_itself():
+    found = infer(compile_value({"a": "{{ fetch.bdy }}", "b": "{{ fetch.bdy | default(1) }}"}), SCHEMAS.get)
+    assert [(f.place, f.severity) for f in found.findings] == [(("a",), "error"), (("b",), "warning")]
+
+
 def test_templates_are_checked_and_their_own_names_are_not():
     source = "{% for r in fetch.rows %}{{ r.whatever }}{{ fetch.bdy }}{% endfor %}{{ inputs.vendor + 1 }}"
     found = infer(compile_template(source), SCHEMAS.get)

@@ -40,7 +40,7 @@ from interlace.engine.expressions.unparse import unparse
 
 # Hypothesis warns of the long text form of the generated trees, which nobody reads.
 pytestmark = pytest.mark.filterwarnings("ignore::hypothesis.errors.HypothesisWarning")
-settings.register_profile("expressions", deadline=None, max_examples=150)
+settings.register_profile("expressions", deadline=None, max_examples=80)
 settings.load_profile("expressions")
 
 NAMES = {"a": 3, "b": "text", "c": None, "rows": [1, "2", 3.5], "m": {"k": 1, "x-y": "7"}}
@@ -326,7 +326,7 @@ JUNK = st.lists(
 ).map("".join)  # fmt: skip
 
 
-@settings(max_examples=400)
+@settings(max_examples=200)
 @given(st.one_of(JUNK, st.text(max_size=40)))
 def test_junk_never_crashes(source):
     for compile_it in (compile_expression, compile_text, compile_template):

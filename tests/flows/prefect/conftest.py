@@ -3,18 +3,23 @@
 from __future__ import annotations
 
 import asyncio
+import sqlite3
 import threading
 import time
-from collections.abc import AsyncIterator, Awaitable, Callable, Coroutine, Iterator
+from collections.abc import AsyncIterator, Awaitable, Callable, Coroutine, Iterator, Mapping
 from pathlib import Path
 from typing import Any, TypeVar
+from uuid import uuid4
 
 import pytest
 
-from interlace.flows.prefect import EmbeddedPrefect, PrefectApi, PrefectConnection
+from interlace.flows.prefect import EmbeddedPrefect, Host, Outcome, PrefectApi, PrefectConnection
+from interlace.flows.prefect.settings import VERSION
 
 T = TypeVar("T")
 HERE = Path(__file__).parent
+
+Body = Callable[[str, Mapping[str, Any]], Awaitable[Outcome]]
 
 
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
@@ -22,6 +27,18 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
     for item in items:
         if item.path.is_relative_to(HERE):
             item.add_marker(pytest.mark.xdist_group("prefect"))
+
+
+def copy_database(source: Path, home: Path) -> None:
+    """Give a home a copy of a Prefect database, in use or not."""
+    (home / "prefect").mkdir(parents=True)
+    read, write = (
+        sqlite3.connect(f"file:{source}?mode=ro", uri=True),
+        sqlite3.connect(home / "prefect" / "prefect.db"),
+    )
+    read.backup(write)
+    read.close()
+    write.close()
 
 
 class Served:
@@ -48,8 +65,13 @@ class Served:
 
 
 @pytest.fixture(scope="session")
-def served(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Served]:
+def served(tmp_path_factory: pytest.TempPathFactory, request: pytest.FixtureRequest) -> Iterator[Served]:
     served = Served(tmp_path_factory.mktemp("prefect-home"))
+    assert request.config.cache is not None
+    migrated = request.config.cache.mkdir("prefect") / f"{VERSION}.db"
+    if migrated.exists():
+        # Half of a first start goes into Prefect's migrations.
+        copy_database(migrated, served.prefect.home)
     with pytest.MonkeyPatch.context() as patch:
         # What a user's shell may say must not reach the child.
         patch.setenv("PREFECT_API_URL", "http://127.0.0.1:9/api")
@@ -57,6 +79,10 @@ def served(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Served]:
             "PREFECT_SERVER_DATABASE_CONNECTION_URL", "sqlite+aiosqlite:////nonexistent/elsewhere.db"
         )
         served.call(served.prefect.start())
+    if not migrated.exists():
+        draft = tmp_path_factory.mktemp("migrated")
+        copy_database(served.prefect.home / "prefect" / "prefect.db", draft)
+        (draft / "prefect" / "prefect.db").replace(migrated)
     yield served
     served.close()
 
@@ -101,3 +127,90 @@ def eventually() -> Any:
 @pytest.fixture
 def state_of() -> Any:
     return _state_of
+
+
+@pytest.fixture
+def migrated(served: Served) -> Any:
+    """Give a home a migrated database."""
+    return lambda home: copy_database(served.prefect.home / "prefect" / "prefect.db", home)
+
+
+class Engine:
+    """Runs with leases in memory, whose work the test gives: the engine's contract, without an engine."""
+
+    def __init__(self, body: Body | None = None) -> None:
+        self.body = body
+        self.leases: set[str] = set()
+        self.over: set[str] = set()
+        self.cancelled: dict[str, asyncio.Event] = {}
+        self.started: list[str] = []
+        self.threads: set[str] = set()
+        self.inputs: dict[str, Mapping[str, Any]] = {}
+        self.waiting: set[str] = set()
+        self.refuse = False
+        self.running = 0
+        self.most = 0
+
+    async def adopt(self, flow_run_id: str, workflow_id: str, inputs: Mapping[str, Any]) -> str | None:
+        return None if self.refuse else f"adopted-{workflow_id}-{flow_run_id}"
+
+    async def claim(self, flow_run_id: str, run_id: str) -> bool:
+        if run_id in self.leases or run_id in self.over:
+            return False
+        self.leases.add(run_id)
+        return True
+
+    async def release(self, flow_run_id: str, run_id: str) -> None:
+        self.leases.discard(run_id)
+
+    async def execute(self, run_id: str, inputs: Mapping[str, Any]) -> Outcome:
+        self.threads.add(threading.current_thread().name)
+        self.started.append(run_id)
+        self.inputs[run_id] = inputs
+        self.running += 1
+        self.most = max(self.most, self.running)
+        try:
+            outcome = (
+                await self.body(run_id, inputs) if self.body else Outcome(state="succeeded", message="done")
+            )
+        finally:
+            self.running -= 1
+            self.leases.discard(run_id)
+        if outcome.state in {"succeeded", "failed", "cancelled"}:
+            self.over.add(run_id)
+        return outcome
+
+    async def parked(self, flow_run_id: str, run_id: str) -> bool:
+        return run_id in self.waiting
+
+    async def cancel(self, run_id: str) -> None:
+        self.event(run_id).set()
+        if run_id not in self.leases:
+            self.over.add(run_id)
+
+    async def is_alive(self, run_id: str) -> bool:
+        return run_id in self.leases
+
+    def event(self, run_id: str) -> asyncio.Event:
+        return self.cancelled.setdefault(run_id, asyncio.Event())
+
+    async def until_cancelled(self, run_id: str, inputs: Mapping[str, Any]) -> Outcome:
+        await self.event(run_id).wait()
+        return Outcome(state="cancelled", message="on request")
+
+
+@pytest.fixture
+def engine() -> Engine:
+    return Engine()
+
+
+@pytest.fixture
+async def host(connection: PrefectConnection, engine: Engine) -> AsyncIterator[Host]:
+    host = Host(connection, f"pool-{uuid4().hex[:8]}", engine, limit=8, poll_seconds=2)
+    await host.start()
+    await host.ready()
+    await host.ensure_deployment(
+        "wf", "Orders", {"type": "object", "properties": {"n": {"type": "integer"}}}, ["daily"]
+    )
+    yield host
+    await host.stop(grace=5)

@@ -6,7 +6,6 @@ import asyncio
 import os
 import signal
 import socket
-import sqlite3
 import subprocess
 import sys
 from pathlib import Path
@@ -15,17 +14,13 @@ from typing import Any
 import httpx2
 import pytest
 
-from interlace.flows.prefect import EmbeddedPrefect, PrefectApi, PrefectError
-
-
-def _copy_database(served: Any, home: Path) -> None:
-    """Spare a second server the migrations."""
-    (home / "prefect").mkdir(parents=True)
-    source = sqlite3.connect(f"file:{served.prefect.home / 'prefect' / 'prefect.db'}?mode=ro", uri=True)
-    target = sqlite3.connect(home / "prefect" / "prefect.db")
-    source.backup(target)
-    source.close()
-    target.close()
+from interlace.flows.prefect import (
+    EmbeddedPrefect,
+    PrefectApi,
+    PrefectConnection,
+    PrefectError,
+    PrefectRefused,
+)
 
 
 def _proc(pid: int, name: str) -> bytes:
@@ -122,46 +117,47 @@ from pathlib import Path
 from interlace.flows.prefect import EmbeddedPrefect
 
 async def main(home, moment):
-    prefect = EmbeddedPrefect(Path(home))
+    prefect = EmbeddedPrefect(Path(home), auth="ada:secret")
     starting = asyncio.create_task(prefect.start())
     if moment == "ready":
         await starting
     while prefect.pid is None:
         await asyncio.sleep(0)
-    print(prefect.pid, flush=True)
+    print(prefect.pid, prefect.api_url, flush=True)
     await asyncio.sleep(600)
 
 asyncio.run(main(*sys.argv[1:]))
 """
 
 
+async def _asks_for_the_secret(url: str, home: Path) -> None:
+    async with PrefectApi(PrefectConnection(api_url=url, home=home, api_auth="ada:secret")) as api:
+        assert await api.post("/flows/count", {}) >= 0
+        assert (await api.post("/interlace/record", {"runs": []})) == {"flow_run_ids": []}
+    async with PrefectApi(PrefectConnection(api_url=url, home=home)) as stranger:
+        for path, body in (("/flows/count", {}), ("/interlace/record", {"runs": []})):
+            with pytest.raises(PrefectRefused, match="HTTP 401"):
+                await stranger.post(path, body)
+
+
 @pytest.mark.skipif(sys.platform != "linux", reason="reads /proc")
 @pytest.mark.parametrize("moment", ["born", "ready"])
 async def test_the_child_dies_with_a_parent_that_is_killed(
-    served: Any, tmp_path: Path, moment: str, eventually: Any
+    migrated: Any, tmp_path: Path, moment: str, eventually: Any
 ) -> None:
-    _copy_database(served, tmp_path)
+    migrated(tmp_path)
     home = tmp_path / "user"
     environment = {**os.environ, "HOME": str(home)}
     parent = await asyncio.create_subprocess_exec(
         sys.executable, "-c", _PARENT, str(tmp_path), moment, stdout=subprocess.PIPE, env=environment
     )
     assert parent.stdout is not None
-    child = int(await parent.stdout.readline())
+    pid, url = (await parent.stdout.readline()).decode().split()
+    child = int(pid)
     assert not await _gone(child)
+    if moment == "ready":
+        await _asks_for_the_secret(url, tmp_path)
     parent.send_signal(signal.SIGKILL)
     await parent.wait()
     await eventually(lambda: _gone(child), 15)
     assert not (home / ".prefect").exists()
-
-
-async def test_a_killed_server_comes_back_at_the_same_address(served: Any, api: PrefectApi) -> None:
-    flow = await api.post("/flows/", {"name": "kept"})
-    pid, url = served.prefect.pid, served.prefect.api_url
-    assert pid is not None
-    os.kill(pid, signal.SIGKILL)
-    # Requests that come while it restarts wait for it.
-    assert (await api.get(f"/flows/{flow['id']}"))["name"] == "kept"
-    assert served.prefect.api_url == url
-    assert served.prefect.pid not in {None, pid}
-    assert served.prefect.restarts == 1

@@ -9,7 +9,7 @@ import time
 import pytest
 
 from interlace.engine.errors import NodeError
-from interlace.resources.http import HttpClient, HttpRequest
+from interlace.resources.http import HttpClient, HttpRequest, Proxy
 from interlace.resources.http.auth import Auth, Basic, Hmac, InHeader, InQuery, bearer
 from interlace.resources.http.oauth import ClientCredentials
 from interlace.resources.http.testing import Received, Reply, Server, serve
@@ -193,3 +193,12 @@ async def test_the_token_server_is_guarded_like_any_target(client: HttpClient) -
     with pytest.raises(NodeError) as caught:
         await client.send(HttpRequest(url="http://127.0.0.1:9/", auth=auth))
     assert caught.value.kind == "blocked_address"
+
+
+def test_secrets_do_not_show_in_what_is_printed() -> None:
+    for auth in (
+        Basic("me", "hush"), bearer("hush"), InQuery("key", "hush"), Hmac(secret="hush"),
+        ClientCredentials(token_url="http://a.example", client_id="me", client_secret="hush"),
+        Proxy("http://a.example", "me", "hush"),
+    ):  # fmt: skip
+        assert "hush" not in repr(auth)

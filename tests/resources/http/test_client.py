@@ -300,3 +300,55 @@ async def test_closing_the_client_spares_what_is_in_use(client: HttpClient) -> N
         await client.send(HttpRequest(url=server.url))
         assert server.connections == 2
     assert not any(place.users for place in client._pool._places.values())
+
+
+async def test_answers_before_the_answer_are_passed_over(client: HttpClient) -> None:
+    raw = b"HTTP/1.1 100 Continue\r\n\r\nHTTP/1.1 103 Early Hints\r\nLink: </x>\r\n\r\nHTTP/1.1 200 OK\r\nContent-Length: 2\r\n\r\nok"
+    async with serve(lambda request: Reply(raw=raw)) as server:
+        for _ in range(2):
+            assert (await client.send(HttpRequest(url=server.url))).body == b"ok"
+        assert server.connections == 1
+
+
+async def test_a_protocol_that_nobody_asked_for_is_refused(client: HttpClient) -> None:
+    raw = b"HTTP/1.1 101 Switching Protocols\r\nUpgrade: x\r\nConnection: upgrade\r\n\r\n"
+    async with serve(lambda request: Reply(raw=raw)) as server:
+        with pytest.raises(Unanswered) as caught:
+            await client.send(HttpRequest(url=server.url))
+    assert caught.value.kind == "connection"
+
+
+async def test_an_answer_before_the_whole_body_was_sent_is_read(client: HttpClient) -> None:
+    async def refuse(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+        await reader.readuntil(b"\r\n\r\n")
+        writer.write(b"HTTP/1.1 413 Payload Too Large\r\nContent-Length: 3\r\nConnection: close\r\n\r\nbig")
+        writer.write_eof()
+        await client_is_done.wait()
+        writer.transport.abort()
+
+    client_is_done = asyncio.Event()
+    listener = await asyncio.start_server(refuse, "127.0.0.1", 0, limit=4096)
+    async with listener:
+        url = f"http://127.0.0.1:{listener.sockets[0].getsockname()[1]}"
+        response = await client.send(HttpRequest(method="POST", url=url, body=bytes(20_000_000)))
+        client_is_done.set()
+    assert (response.status, response.body) == (413, b"big")
+
+
+async def test_a_streamed_body_that_fails_ends_the_request(client: HttpClient) -> None:
+    async def failing() -> AsyncIterator[bytes]:
+        yield b"one"
+        raise LookupError("the source dried up")
+
+    async def short() -> AsyncIterator[bytes]:
+        yield b"12345"
+
+    async with serve(hello) as server:
+        with pytest.raises(LookupError):
+            await client.send(HttpRequest(method="POST", url=server.url, body=failing()))
+        with pytest.raises(NodeError) as caught:
+            await client.send(
+                HttpRequest(method="POST", url=server.url, body=short(), headers={"Content-Length": "9"})
+            )
+        assert caught.value.kind == "bad_header"
+        assert not server.requests

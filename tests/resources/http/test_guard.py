@@ -327,6 +327,7 @@ async def test_what_is_not_listed_stays_closed_and_metadata_always(url: str, all
         ("http://127.0.0.1:8700/", ("0.0.0.0", 8700), "blocked_address"),
         ("http://127.9.9.9:8700/", ("0.0.0.0", 8700), "blocked_address"),
         ("http://[::1]:8700/", ("::", 8700), "blocked_address"),
+        ("http://127.0.0.1:8700/", ("localhost", 8700), "blocked_address"),
         ("http://[::ffff:127.0.0.1]:8700/", ("127.0.0.1", 8700), "blocked_address"),
         ("http://localhost:5432/", ("127.0.0.1", 5432), "blocked_address"),
         ("http://10.0.0.1:8700/", ("10.0.0.1", 8700), "blocked_address"),

@@ -2,6 +2,7 @@ from __future__ import annotations
 
 import gzip
 import zlib
+from collections.abc import AsyncIterator
 
 import pytest
 
@@ -73,3 +74,35 @@ async def test_a_damaged_or_unknown_compression_is_a_bad_response(
         with pytest.raises(NodeError) as caught:
             await client.send(HttpRequest(url=server.url))
     assert caught.value.kind == "bad_response"
+
+
+async def test_what_head_announces_is_not_counted(client: HttpClient) -> None:
+    async with serve(lambda request: Reply(headers=[("Content-Length", "99000000")])) as server:
+        response = await client.send(HttpRequest(method="HEAD", url=server.url))
+    assert response.header("content-length") == "99000000"
+
+
+@pytest.mark.parametrize(
+    ("encoding", "body", "content"),
+    [
+        ("gzip", gzip.compress(b"one ") + gzip.compress(b"two"), b"one two"),
+        ("gzip", gzip.compress(b"padded") + bytes(100), b"padded"),
+        ("gzip", gzip.compress(b""), b""),
+        ("deflate", zlib.compress(b"bytewise", wbits=-15), b"bytewise"),
+        ("deflate", zlib.compress(b"bytewise"), b"bytewise"),
+        ("deflate, gzip", gzip.compress(zlib.compress(b"both")), b"both"),
+        ("identity", b"plain", b"plain"),
+    ],
+    ids=["members", "padding", "empty", "raw deflate", "deflate", "both", "identity"],
+)
+async def test_compressed_bodies_may_come_byte_by_byte(
+    client: HttpClient, encoding: str, body: bytes, content: bytes
+) -> None:
+    async def pieces() -> AsyncIterator[bytes]:
+        yield f"HTTP/1.1 200 OK\r\nContent-Encoding: {encoding}\r\nTransfer-Encoding: chunked\r\n\r\n".encode()
+        for byte in body:
+            yield b"1\r\n" + bytes([byte]) + b"\r\n"
+        yield b"0\r\n\r\n"
+
+    async with serve(lambda request: Reply(pieces=pieces())) as server:
+        assert (await client.send(HttpRequest(url=server.url))).body == content

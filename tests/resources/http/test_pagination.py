@@ -126,6 +126,16 @@ async def test_limits_stop_and_say_that_there_was_more(
     assert (found.items, found.pages, found.has_more) == (items, pages, has_more)
 
 
+async def test_all_pages_together_have_a_limit(run: Run) -> None:
+    async with serve(numbers(50)) as server:
+        with pytest.raises(NodeError, match="pages together have more than 500 bytes") as caught:
+            await run(
+                HttpRequest(url=server.url), PAGE, items_path="data.items", limits=Limits(max_bytes=500)
+            )
+    assert caught.value.kind == "too_large"
+    assert len(server.requests) < 10
+
+
 async def test_until_stops_after_its_page(run: Run) -> None:
     async with serve(numbers(9)) as server:
         found = await run(

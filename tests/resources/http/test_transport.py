@@ -11,12 +11,12 @@ import pytest
 from interlace.engine.errors import NodeError
 from interlace.resources.http import HttpClient
 from interlace.resources.http.testing import Received, Reply, serve
-from interlace.resources.http.transport import Transport
+from interlace.resources.http.transport import sdk_client
 
 
 @pytest.fixture
 async def sdk(client: HttpClient) -> AsyncIterator[httpx2.AsyncClient]:
-    async with httpx2.AsyncClient(transport=Transport(client), trust_env=False) as sdk:
+    async with sdk_client(client) as sdk:
         yield sdk
 
 
@@ -103,7 +103,7 @@ async def test_the_openai_sdk_runs_on_it(client: HttpClient) -> None:
         "choices": [{"index": 0, "finish_reason": "stop", "message": {"role": "assistant", "content": "hi"}}],
     }  # fmt: skip
     async with serve(lambda request: Reply.of(answer)) as server:
-        http = httpx2.AsyncClient(transport=Transport(client), trust_env=False)
+        http = sdk_client(client)
         async with openai.AsyncOpenAI(api_key="k", base_url=f"{server.url}/v1", http_client=http) as model:
             done = await model.chat.completions.create(
                 model="m", messages=[{"role": "user", "content": "hello"}]

@@ -101,9 +101,8 @@ def attack(sandbox: Sandbox, surroundings: dict[str, Any]) -> Attack:
         try:
             result = await sandbox.run(program(body), surroundings, limits=allowed)
         except NodeError as error:
-            assert error.kind in CONTAINED, (
-                f"the probe itself is broken: {error} {getattr(error, 'traceback', '')}"
-            )
+            if error.kind not in CONTAINED:
+                pytest.fail(f"the probe itself is broken: {error} {getattr(error, 'traceback', '')}")
             return error.kind
         assert isinstance(result.value, dict)
         assert not result.value["evidence"], f"reached the host: {str(result.value['evidence'])[:500]}"

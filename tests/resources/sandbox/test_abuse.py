@@ -13,13 +13,17 @@ from interlace.resources.sandbox import Limits, Sandbox
 
 pytestmark = pytest.mark.asyncio(loop_scope="module")
 
-TIGHT = Limits(seconds=0.7, memory_mb=96, output_mb=1, stdout_kb=16)
+TIGHT = Limits(seconds=20, memory_mb=96, output_mb=1, stdout_kb=16)
 
 
 class Abuse(NamedTuple):
     kinds: str
     code: str
-    seconds: float = TIGHT.seconds
+
+    @property
+    def seconds(self) -> float:
+        """Short where the clock must end it, long where something else must, however slow the machine is."""
+        return 0.7 if self.kinds.split()[:1] == ["timeout"] else 20
 
 
 FRAME = """
@@ -178,15 +182,15 @@ ABUSE = {
 async def test_ends_with_the_right_kind(name: str, sandbox: Sandbox) -> None:
     case = ABUSE[name]
     began = time.monotonic()
-    kind = ""
+    kind = said = stdout = ""
     try:
         result = await sandbox.run(case.code, {}, limits=replace(TIGHT, seconds=case.seconds))
         assert isinstance(result.value, dict)
     except NodeError as error:
-        kind = error.kind
-        assert len(error.message) < 5000, "the message is no place to flood either"
-        assert len(getattr(error, "stdout", "")) < 20_000
-    assert time.monotonic() - began < case.seconds + 1.5
+        kind, said, stdout = error.kind, error.message, getattr(error, "stdout", "")
+    assert time.monotonic() - began < case.seconds + 5
+    assert len(said) < 5000, "the message is no place to flood either"
+    assert len(stdout) < 20_000
     assert kind in (case.kinds.split() or [""]), f"{kind!r} is not among {case.kinds!r}"
 
 

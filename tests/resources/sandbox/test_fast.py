@@ -3,6 +3,9 @@
 from __future__ import annotations
 
 import asyncio
+import contextlib
+import os
+import sys
 import time
 from collections.abc import AsyncIterator, Callable
 from pathlib import Path
@@ -198,24 +201,29 @@ async def test_runs_share_nothing(snippets: Sandbox) -> None:
 async def test_cancel_ends_the_worker(snippets: Sandbox, children: Callable[[], set[int]]) -> None:
     await run(snippets, "def main():\n    return {}")
     task = asyncio.create_task(run(snippets, "def main():\n    while True: pass"))
-    await asyncio.sleep(0.1)
+    await until(lambda: [pid for pid in children() if _is_busy(pid)])
+    busy = [pid for pid in children() if _is_busy(pid)]
 
     task.cancel()
     with pytest.raises(asyncio.CancelledError):
         await task
 
-    busy = [
-        pid
-        for pid in children()
-        if Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()[0] == "R"
-    ]
-    deadline = time.monotonic() + 2
-    while busy and time.monotonic() < deadline:
+    await until(lambda: not [pid for pid in busy if _is_alive(pid)])
+
+
+async def until(condition: Callable[[], object], seconds: float = 4) -> None:
+    deadline = time.monotonic() + seconds
+    while not condition():
+        assert time.monotonic() < deadline, "it did not happen in time"
         await asyncio.sleep(0.01)
-        busy = [
-            p for p in busy if Path(f"/proc/{p}").exists() and " R " in Path(f"/proc/{p}/stat").read_text()
-        ]
-    assert not busy
+
+
+def _is_busy(pid: int) -> bool:
+    """Whether the process has used a tenth of a second of processor time."""
+    with contextlib.suppress(OSError):
+        fields = Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()
+        return fields[0] != "Z" and int(fields[11]) >= os.sysconf("SC_CLK_TCK") // 10
+    return False
 
 
 @pytest.mark.parametrize("extra", [{"network": True}])
@@ -232,3 +240,41 @@ async def test_many_at_once(snippets: Sandbox) -> None:
     )
 
     assert [r.value for r in results] == [{"n": n} for n in range(40)]
+
+
+SERVICE = """
+import asyncio
+from interlace.resources.sandbox import Limits, Sandbox
+
+async def serve():
+    sandbox = Sandbox()
+    code = "def main():\\n    print('on')\\n    while True: pass"
+    run = asyncio.create_task(sandbox.run(code, {}, limits=Limits(seconds=60), fast=True))
+    await asyncio.sleep(0.5)
+    print("running", flush=True)
+    await run
+
+asyncio.run(serve())
+"""
+
+
+async def test_death_of_the_service_leaves_no_process(children: Callable[[], set[int]]) -> None:
+    before = children()
+    service = await asyncio.create_subprocess_exec(
+        sys.executable, "-c", SERVICE, stdout=asyncio.subprocess.PIPE
+    )
+    assert service.stdout is not None
+    assert await service.stdout.readline() == b"running\n"
+    mine = children() - before - {service.pid}
+    await until(lambda: [pid for pid in mine if _is_busy(pid)])
+
+    service.kill()
+    await service.wait()
+
+    await until(lambda: not [pid for pid in mine if _is_alive(pid)])
+
+
+def _is_alive(pid: int) -> bool:
+    with contextlib.suppress(OSError):
+        return Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()[0] != "Z"
+    return False

@@ -24,8 +24,13 @@ def on_demand(request: pytest.FixtureRequest) -> None:
         pytest.skip("measured on demand with -m slow")
 
 
+PYTHON = os.path.realpath(sys.executable)
 FIB = "def fib(n):\n    return n if n < 2 else fib(n - 1) + fib(n - 2)\ndef main(n):\n    return {'x': fib(n)}\n"
 LIMITS = Limits(output_mb=40)
+
+
+def say(text: str) -> None:
+    sys.stdout.write(text + "\n")
 
 
 async def test_forty_small_runs(sandbox: Sandbox) -> None:
@@ -36,7 +41,7 @@ async def test_forty_small_runs(sandbox: Sandbox) -> None:
         await sandbox.run(FIB, {"n": 10}, limits=LIMITS)
     took = time.perf_counter() - began
 
-    print(f"\n40 x fib(10): {took:.3f} s")
+    say(f"\n40 x fib(10): {took:.3f} s")
     assert took < 1.0
 
 
@@ -51,7 +56,7 @@ async def test_empty_run(sandbox: Sandbox) -> None:
     own = (time.process_time() - host) / 200 * 1e3
     whole = (_tree_cpu() - tree) / 200 * 1e3
 
-    print(
+    say(
         f"\nempty: wall p50 {statistics.median(walls) * 1e3:.1f} ms; CPU of the run "
         f"{statistics.median(cpus) * 1e3:.1f}, of the zygote and all runs {whole:.1f}, of this process {own:.1f} ms"
     )
@@ -74,7 +79,7 @@ def _tree_cpu() -> float:
 
 async def test_computing_is_as_fast_as_outside(sandbox: Sandbox) -> None:
     inside, outside, wall_inside, wall_outside = [], [], [], []
-    plain = [os.path.realpath(sys.executable), "-I", "-c", f"{FIB}\nmain(33)"]
+    plain = [PYTHON, "-I", "-c", f"{FIB}\nmain(33)"]
     for _ in range(10):
         began = time.perf_counter()
         inside.append((await sandbox.run(FIB, {"n": 33}, limits=LIMITS)).cpu_seconds)
@@ -87,7 +92,7 @@ async def test_computing_is_as_fast_as_outside(sandbox: Sandbox) -> None:
 
     cpu = statistics.median(inside) / statistics.median(outside)
     wall = statistics.median(wall_inside) / statistics.median(wall_outside)
-    print(
+    say(
         f"\nfib(33): sandbox against python -I: CPU x{cpu:.3f}, wall x{wall:.3f}, {statistics.median(inside):.3f} s"
     )
     assert cpu < 1.1
@@ -102,5 +107,5 @@ async def test_big_values(sandbox: Sandbox) -> None:
     ):
         began = time.perf_counter()
         result = await sandbox.run(code, {"x": value}, limits=LIMITS)
-        print(f"\n{name}: {time.perf_counter() - began:.2f} s, CPU of the run {result.cpu_seconds:.2f} s")
+        say(f"\n{name}: {time.perf_counter() - began:.2f} s, CPU of the run {result.cpu_seconds:.2f} s")
         assert result.value

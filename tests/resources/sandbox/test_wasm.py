@@ -3,8 +3,11 @@
 from __future__ import annotations
 
 import asyncio
+import subprocess
+import sys
 import time
 from collections.abc import AsyncIterator, Callable
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -14,7 +17,9 @@ from interlace.engine.errors import NodeTimeout
 from interlace.resources.sandbox import CodeError, CodeResult, Limits, Sandbox
 
 pytest.importorskip("eryx", reason="pyeryx is not installed: it needs Python >= 3.12")
-pytestmark = pytest.mark.asyncio(loop_scope="module")
+
+
+ASYNC = pytest.mark.asyncio(loop_scope="module")
 
 
 @pytest_asyncio.fixture(scope="module", loop_scope="module")
@@ -54,6 +59,7 @@ async def run(wasm: Sandbox, code: str, inputs: dict[str, Any] | None = None, **
         ),
     ],
 )
+@ASYNC
 async def test_value(code: str, inputs: dict[str, Any], value: object, wasm: Sandbox) -> None:
     assert (await run(wasm, code, inputs)).value == value
 
@@ -86,6 +92,7 @@ async def test_value(code: str, inputs: dict[str, Any], value: object, wasm: San
         ("import os\ndef main():\n    os._exit(0)", "killed", None, "ended before main() returned"),
     ],
 )
+@ASYNC
 async def test_failure(code: str, kind: str, line: int | None, said: str, wasm: Sandbox) -> None:
     with pytest.raises(CodeError) as caught:
         await run(wasm, code, memory_mb=64, output_mb=0.1)
@@ -94,6 +101,7 @@ async def test_failure(code: str, kind: str, line: int | None, said: str, wasm: 
     assert said in caught.value.message
 
 
+@ASYNC
 async def test_printed_text_is_kept_apart_and_cut(wasm: Sandbox) -> None:
     code = "import os, sys\ndef main():\n    print('x' * 5000)\n    print('oops', file=sys.stderr)\n    return {'n': 1}"
 
@@ -128,6 +136,7 @@ async def test_printed_text_is_kept_apart_and_cut(wasm: Sandbox) -> None:
         "import socket; return socket.gethostname() == host",
     ],
 )
+@ASYNC
 async def test_reaches_nothing(code: str, wasm: Sandbox, surroundings: dict[str, Any]) -> None:
     program = (
         "def probe(secret, project, port, pid, canary, host):\n    "
@@ -141,6 +150,7 @@ async def test_reaches_nothing(code: str, wasm: Sandbox, surroundings: dict[str,
     assert result.value in ({"x": "''"}, {"x": ""})
 
 
+@ASYNC
 async def test_timeout_and_afterwards(wasm: Sandbox) -> None:
     began = time.monotonic()
     with pytest.raises(NodeTimeout, match=r"longer than 0\.3 s"):
@@ -150,6 +160,7 @@ async def test_timeout_and_afterwards(wasm: Sandbox) -> None:
     assert (await run(wasm, "def main():\n    return {}")).value == {}
 
 
+@ASYNC
 async def test_runs_share_nothing(wasm: Sandbox) -> None:
     await run(
         wasm,
@@ -164,6 +175,7 @@ async def test_runs_share_nothing(wasm: Sandbox) -> None:
     assert result.value == {"x": False}
 
 
+@ASYNC
 async def test_cancel_and_close_leave_no_process(wasm: Sandbox, children: Callable[[], set[int]]) -> None:
     await run(wasm, "def main():\n    return {}")
     before = children()
@@ -179,12 +191,13 @@ async def test_cancel_and_close_leave_no_process(wasm: Sandbox, children: Callab
     await other.close()
 
     deadline = time.monotonic() + 2
-    while children() != before and time.monotonic() < deadline:
+    while children() != before and time.monotonic() < deadline:  # noqa: ASYNC110 - another process
         await asyncio.sleep(0.01)
     assert children() == before
 
 
 @pytest.mark.parametrize("extra", [{"network": True}])
+@ASYNC
 async def test_what_it_cannot_do_is_said(extra: dict[str, Any], wasm: Sandbox) -> None:
     with pytest.raises(CodeError, match=r"the WASM engine has no network access") as caught:
         await wasm.run("def main():\n    return {}", {}, limits=Limits(), **extra)
@@ -192,9 +205,39 @@ async def test_what_it_cannot_do_is_said(extra: dict[str, Any], wasm: Sandbox) -
     assert caught.value.kind == "not_supported"
 
 
+@ASYNC
 async def test_some_at_once(wasm: Sandbox) -> None:
     results = await asyncio.gather(
         *(run(wasm, "def main(n):\n    return {'n': n}", {"n": n}) for n in range(6))
     )
 
     assert [r.value for r in results] == [{"n": n} for n in range(6)]
+
+
+SERVICE = """
+import asyncio
+from interlace.resources.sandbox import Limits, Sandbox
+
+async def serve():
+    sandbox = Sandbox(engine="wasm")
+    await sandbox.check()
+    run = asyncio.create_task(sandbox.run("def main():\\n    while True: pass", {}, limits=Limits()))
+    await asyncio.sleep(0.5)
+    print("running", flush=True)
+    await run
+
+asyncio.run(serve())
+"""
+
+
+def test_death_of_the_service_leaves_no_process(children: Callable[[], set[int]]) -> None:
+    with subprocess.Popen([sys.executable, "-c", SERVICE], stdout=subprocess.PIPE, text=True) as service:
+        assert service.stdout is not None
+        assert service.stdout.readline() == "running\n"
+        (runner,) = (pid for pid in children() if f" {service.pid} " in Path(f"/proc/{pid}/stat").read_text())
+        service.kill()
+
+    deadline = time.monotonic() + 3
+    while Path(f"/proc/{runner}").exists() and " Z " not in Path(f"/proc/{runner}/stat").read_text():
+        assert time.monotonic() < deadline
+        time.sleep(0.01)
