@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import Any
 
-from tests.engine.validate.seeding import Seed, maker, node_of, with_edge
+from tests.engine.validate.seeding import GHOST, Seed, maker, node_of, with_edge
 
 
 @maker
