@@ -72,7 +72,7 @@ class Execution:
         self._decided: list[Decided] = []
         self._tasks: set[asyncio.Task[None]] = set()
         self._waiter: asyncio.Future[None] | None = None
-        self.root = Scope(plan.root, None, "", dict(names), self._root_ended)
+        self.root = Scope(plan.root, None, "", names=dict(names), on_end=self._root_ended)
 
     # -- what nodes and containers call -------------------------------------------------------------------
 
@@ -242,7 +242,9 @@ class Execution:
         except StoreError as error:
             if error.code != "not_json":
                 raise
-            raise NodeError(f"the outputs of {plan.id} cannot be recorded: {error}", kind="not_json") from None
+            raise NodeError(
+                f"the outputs of {plan.id} cannot be recorded: {error}", kind="not_json"
+            ) from None
         self._note_success(scope, plan, outputs, handles, context.why)
 
     def _note_success(
