@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-import interlace.nodes
 import pytest
+
+import interlace.nodes
 from interlace.engine.registry import Registry
 from interlace.engine.source import load
 from interlace.engine.validate import check
