@@ -126,10 +126,12 @@ class _Rename:
 
     def _model(self, model: BaseModel, raw: Any) -> Any:
         """The raw data of a model with the references in its expression fields renamed."""
-        if not isinstance(raw, dict):
-            return raw
-        made = dict(raw)
         marked = markers(type(model))
+        fields = {key for name, info in type(model).model_fields.items() for key in (name, info.alias)}
+        if not isinstance(raw, dict) or not raw.keys() <= fields:
+            # Written in a short form: its long form says where the expressions are.
+            raw = model.model_dump(by_alias=True, exclude_unset=True)
+        made = dict(raw)
         for name, info in type(model).model_fields.items():
             key = info.alias if info.alias in raw else name
             if key not in raw:
@@ -143,8 +145,9 @@ class _Rename:
     def _nested(self, value: Any, raw: Any) -> Any:
         if isinstance(value, BaseModel):
             return self._model(value, raw)
-        if isinstance(value, list) and isinstance(raw, list) and len(value) == len(raw):
-            return [self._nested(inner, part) for inner, part in zip(value, raw, strict=True)]
+        if isinstance(value, list):
+            parts = raw if isinstance(raw, list) and len(raw) == len(value) else [None] * len(value)
+            return [self._nested(inner, part) for inner, part in zip(value, parts, strict=True)]
         if isinstance(value, dict) and isinstance(raw, dict):
             return {key: self._nested(value.get(key), part) for key, part in raw.items()}
         return raw

@@ -36,6 +36,8 @@ edges: [start -> size, size.large -> a, {second}, a -> done, b -> done]
         ("a.text | default('x') ~ b.text", "size.huge -> b, size.else -> b", ["possibly_missing"]),
     ],
 )
-def test_a_fallback_is_missing_only_where_nothing_came_before(expression: str, second: str, codes: list[str]) -> None:
+def test_a_fallback_is_missing_only_where_nothing_came_before(
+    expression: str, second: str, codes: list[str]
+) -> None:
     found = check(load(DOCUMENT.format(expression=expression, second=second)), KINDS)
     assert [problem.code for problem in found.problems] == codes
