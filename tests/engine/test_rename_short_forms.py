@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-import interlace.nodes
 import pytest
+
+import interlace.nodes
 from interlace.engine.document import Document
 from interlace.engine.registry import Registry
 from interlace.engine.rename import rename_node

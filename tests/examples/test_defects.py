@@ -4,8 +4,9 @@ from __future__ import annotations
 
 from pathlib import Path
 
-import interlace.nodes
 import pytest
+
+import interlace.nodes
 from interlace.engine.registry import Registry
 from interlace.engine.source import load_file
 from interlace.engine.validate import check
