@@ -199,10 +199,15 @@ def _structure(value: JsonValue, place: tuple[Key, ...]) -> Node:
         raise SyntaxProblem(f"the structure is nested more than {_MAX_VALUE_DEPTH} levels deep", "", 0)
     if isinstance(value, Mapping):
         pairs = [(key, _structure(part, (*place, key))) for key, part in value.items()]
-        if all(isinstance(node, Literal) for _, node in pairs):
-            return Literal(value)
+        constants = {key: node.value for key, node in pairs if isinstance(node, Literal)}
+        if len(constants) == len(pairs):
+            return Literal(value if all(constants[key] is part for key, part in value.items()) else constants)
         return Record(tuple((Literal(key), node) for key, node in pairs))
     if isinstance(value, list):
         items = [_structure(part, (*place, index)) for index, part in enumerate(value)]
-        return Literal(value) if all(isinstance(node, Literal) for node in items) else Sequence(tuple(items))
+        entries = [node.value for node in items if isinstance(node, Literal)]
+        if len(entries) == len(items):
+            unchanged = all(entry is part for entry, part in zip(entries, value, strict=True))
+            return Literal(value if unchanged else entries)
+        return Sequence(tuple(items))
     return Literal(value)
