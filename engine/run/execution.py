@@ -220,8 +220,11 @@ class Execution:
             for variable, value in record.variables.items():
                 scope.assign(variable, value)
             self._note_success(scope, plan, record.outputs or {}, record.handles, record.why)
-        elif record.status == "failed" and record.error is not None and plan.spec.on_error != "stop":
-            self._note_handled(scope, plan, record.error)
+        elif record.status == "failed" and record.error is not None:
+            if plan.spec.on_error == "stop":
+                self._end_scope(scope, "failed", record.error)
+            else:
+                self._note_handled(scope, plan, record.error)
         else:
             return False
         return True
