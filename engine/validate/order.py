@@ -3,13 +3,15 @@
 from __future__ import annotations
 
 from collections import deque
-
-import networkx as nx
+from typing import TYPE_CHECKING
 
 from interlace.engine.validate.conditions import ALWAYS, NEVER, Condition, Conditions
 from interlace.engine.validate.edges import ERROR
 from interlace.engine.validate.graph import START, Entry, Graph, Scope
 from interlace.engine.validate.report import Report
+
+if TYPE_CHECKING:
+    import networkx as nx
 
 
 def sort(graph: Graph, report: Report) -> None:
@@ -36,6 +38,8 @@ def _sort(scope: Scope) -> None:
 
 def _report_cycles(scope: Scope, report: Report) -> None:
     """Report one edge of each knot of cycles: the one that leads back on the way from the start."""
+    import networkx as nx  # noqa: PLC0415 - only a document with a cycle pays for it
+
     placed = {entry.index for entry in scope.order}
     rest = [entry for entry in scope.entries if entry.index not in placed]
     for entry in rest:
@@ -56,6 +60,8 @@ def _report_cycles(scope: Scope, report: Report) -> None:
 
 
 def _report_cycle(scope: Scope, knot: dict[int, Entry], graph: nx.DiGraph[int], report: Report) -> None:
+    import networkx as nx  # noqa: PLC0415 - see above
+
     entered = [
         entry for entry in knot.values() if any(source.index not in knot for source, _ in entry.incoming)
     ]
