@@ -24,6 +24,8 @@ from interlace.engine.expressions.values import Missing, Names, described, missi
 _NAME: Final = "template"
 _MAX_CALLS: Final = 250_000
 _NOTHING: Final[dict[str, Any]] = {}
+_SOLE: Final = "{{ __output(0) }}"
+"""The program of a template that is one expression and nothing else."""
 
 
 class TemplateFailure(ExpressionError):  # noqa: N818 - beside minijinja's TemplateError
@@ -51,7 +53,7 @@ class TemplateScope:
 class Template(Compiled):
     """A template, compiled into a minijinja program when it is first rendered."""
 
-    __slots__ = ("_autoescape", "_environment", "_found", "entries")
+    __slots__ = ("_autoescape", "_environment", "_found", "_sole", "entries")
 
     def __init__(self, source: str, translation: Translation, *, autoescape: bool) -> None:
         self.entries: list[Entry] = translation.emitter.nodes
@@ -60,6 +62,7 @@ class Template(Compiled):
         super().__init__(source, Literal(_stripped(source)) if constant else Concat(parts, 0, len(source)))
         self._found = tuple(sorted(translation.references, key=lambda reference: reference.span))
         self._autoescape = autoescape
+        self._sole = not autoescape and _stripped(translation.source) == _SOLE
         self._environment = _environment(translation, autoescape=autoescape)
 
     def _find_references(self) -> tuple[Reference, ...]:
@@ -70,10 +73,14 @@ class Template(Compiled):
             return build(self.node)
         closures = [(build(entry.node), entry.locals, entry.line) for entry in self.entries]
         environment, escapes = self._environment, self._autoescape
+        sole = self._sole
 
         def render(names: Names) -> str:
             refill()
             rendering = _Rendering(TemplateScope(names.lookup, escapes=escapes), closures)
+            if sole:
+                # The text itself, not a copy of it: a long one may go through many nodes.
+                return checked_text(rendering.output(0))
             try:
                 return checked_text(environment.render_template(_NAME, **rendering.callbacks()))
             except minijinja.TemplateError as error:
@@ -117,7 +124,7 @@ class _Rendering:
         except ExpressionError as error:
             self._fail(error, line)
 
-    def output(self, number: int, *arguments: Any) -> Any:
+    def output(self, number: int, *arguments: Any) -> str:
         """Compute an expression and give its text."""
         value = self.value(number, *arguments)
         try:

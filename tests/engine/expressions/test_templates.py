@@ -178,6 +178,17 @@ def test_a_template_without_code_is_constant():
     assert not compile_template("{{ 1 }}").constant
 
 
+def test_a_template_of_one_expression_hands_the_text_on(table):
+    text = "long " * 1000
+    for source in ("{{ a }}", "{{a}}\n", "{{- a -}}"):
+        assert compile_template(source).evaluate(table({"a": text})) == text
+    assert compile_template("{{ a }}").evaluate(table({"a": text})) is text
+    assert compile_template("{{ a }}").evaluate(table({"a": [1, None]})) == "[1,null]"
+    assert compile_template("{{ a }}", autoescape=True).evaluate(table({"a": "<b>"})) == "&lt;b&gt;"
+    with pytest.raises(ExpressionError, match="line 1: .*gone"):
+        compile_template("{{ a.gone }}").evaluate(table({"a": {}}))
+
+
 def test_one_template_many_renderings(table):
     compiled = compile_template("{% for x in xs %}{{ x }}{% endfor %}")
     assert [compiled.evaluate(table({"xs": xs})) for xs in ([1], [], [2, 3])] == ["1", "", "23"]
