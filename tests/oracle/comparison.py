@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import random
-import re
+from collections.abc import Iterable
 from typing import Any
 
 from interlace.engine.events import Event
@@ -48,42 +48,47 @@ async def compare(seed: int, document: Any, inputs: Any) -> bool:
     found = differences(meaning, result, journal.events)
     if not found and "resumed" in way:
         found = await resumed(meaning, document, inputs, journal.events, seed)
-        way += f", cut after {cut_of(document, journal.events, seed)} of {len(journal.events)} events"
+        way += f", cut after {cut_of(journal.events, seed)} of {len(journal.events)} events"
     if found:
         raise Disagreement("\n".join([f"{way}:", *found]))
     return True
 
 
-def cut_of(document: Any, events: list[Event], seed: int) -> int:
-    """A place to cut the journal, not inside an attempt that may be retried: nothing says whether that one counts."""
-    cut = random.Random(seed).randrange(len(events))
-    retried = set(re.findall(r"'id': '(\w+)', 'type': 'FAIL', 'config': {[^}]*}, 'retry'", str(document)))
-    while any(node.path.rpartition(".")[2] in retried for node in fold(events[:cut]).unfinished):
-        cut += 1
-    return cut
+def cut_of(events: list[Event], seed: int) -> int:
+    return random.Random(seed).randrange(len(events))
 
 
 async def resumed(meaning: Meaning, document: Any, inputs: Any, events: list[Event], seed: int) -> list[str]:
     """Go on from a prefix of the journal, in another order."""
-    before = events[: cut_of(document, events, seed)]
+    before = events[: cut_of(events, seed)]
     known = fold(before).nodes
     recorded = {
         path: Recorded(
-            status=node.status, attempt=max(node.attempt, 1), outputs=node.outputs, handles=node.handles, error=node.error,
+            status=node.status, attempt=max(node.attempt, 1), retries=node.retries, outputs=node.outputs, handles=node.handles, error=node.error,
             reason=node.reason, variables=node.variables, why=node.why, wait_until=node.wait_until,
         )
         for path, node in known.items()
     }  # fmt: skip
-    Order.reset(seed + 1, [event.path for event in before if event.type == "node.retrying"])
+    Order.reset(seed + 1, [event.path for event in before if event.type in ("node.retrying", "node.failed")])
     journal = MemoryJournal()
     kinds = SLOW if seed % 8 > 3 else QUICK
     result = await run_document(
         document, inputs, registry=kinds, journal=journal, clock=Clock(), recorded=recorded
     )
-    started = {event.path for event in journal.events if event.type == "node.started"} | set(Order.ran)
-    again = [path for path, node in known.items() if node.status in FINISHED and path in started]
-    found = [f"{path} had {known[path].status} before the cut and ran again" for path in again]
+    finished = {path: node.status for path, node in known.items() if node.status in FINISHED}
+    found = [f"{path} had {finished[path]} before the cut and ran again" for path in ran_again(finished, journal.events)]
     return found + differences(meaning, result, [*before, *journal.events], frozenset({"attempt"}))
+
+
+def ran_again(finished: Iterable[str], events: list[Event]) -> list[str]:
+    """Which of the paths were started; a retry of a container around them may."""
+    barred, again = set(finished), []
+    for event in events:
+        if event.type == "node.retrying":
+            barred = {path for path in barred if not is_free(path, {event.path})}
+        elif event.type == "node.started" and event.path in barred:
+            again.append(event.path)
+    return again
 
 
 def differences(

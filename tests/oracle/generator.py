@@ -168,7 +168,7 @@ class Generator:
 
     def value(self, seen: list[Built], place: Place) -> str:
         near = [reference for node in seen for reference in node.reads]
-        if near and self.chance(self.troubles / 2):
+        if near and self.chance(self.troubles):
             return f"{{{{ {self.random.choice(near)} }}}}"
         return f"{{{{ {self.sum(seen, place)} }}}}"
 
@@ -178,9 +178,9 @@ class Generator:
     # -- nodes ----------------------------------------------------------------------------------------------------------
 
     def node(self, name: str, before: set[str], place: Place, seen: list[Built], uses: bool) -> Built:
-        kinds = {"ECHO": 4, "FAIL": 10 * self.troubles, "PICK": 1.5, "CONDITION": 2.5}
+        kinds = {"ECHO": 4, "FAIL": (10 + 5 * place.depth) * self.troubles, "PICK": 1.5, "CONDITION": 2.5}
         if place.depth < DEPTH and self.budget > 0:
-            kinds |= {"ITERATION": 1.2, "LOOP": 1.2}
+            kinds |= {"ITERATION": 1.6, "LOOP": 1.6}
         kind = self.random.choices(list(kinds), list(kinds.values()))[0]
         if uses and kind in ("ECHO", "FAIL", "PICK"):
             reads = kind == "ECHO" and self.chance(0.4)
@@ -205,6 +205,8 @@ class Generator:
             spec["join"] = "all"
         if self.chance(self.troubles / 3):
             spec["disabled"] = True
+        if spec["type"] in ("ITERATION", "LOOP") and not node.uses and self.chance(0.3):
+            spec["retry"] = self.retry()
         policy = self.random.choice(("stop", "stop", "continue", "branch", "branch", "continue"))
         if policy != "stop" and (spec["type"] in ("FAIL", "ITERATION", "LOOP") or self.chance(0.3)):
             spec["on_error"] = policy
@@ -222,11 +224,13 @@ class Generator:
     def fail(self, node: Built, place: Place, seen: list[Built], writable: list[str]) -> None:
         node.spec["config"] = {"type": self.random.choice(("boom", "boom", "timeout")), "times": self.random.choice((1, 2, 3, 99))}
         if self.chance(0.6):
-            node.spec["retry"] = {"max": self.random.randint(1, 3), "delay": 0.001, "jitter": False}
-            if self.chance(0.7):
-                node.spec["retry"]["on"] = ["boom"]
+            node.spec["retry"] = self.retry()
         node.reads = [f"{node.spec['id']}.value"]
         node.shown = list(node.reads)
+
+    def retry(self) -> Spec:
+        retry: Spec = {"max": self.random.randint(1, 3), "delay": 0.001, "jitter": False}
+        return {**retry, "on": ["boom"]} if self.chance(0.7) else retry
 
     def pick(self, node: Built, place: Place, seen: list[Built], writable: list[str]) -> None:
         handles = ["a", "b", "c"][: self.random.randint(2, 3)]

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import json
 import re
-from collections import ChainMap
+from collections import ChainMap, Counter
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -121,6 +121,7 @@ class Interpreter:
         self.document, self.inputs, self.meaning = document, inputs, Meaning()
         self.variables = {name: spec["default"] for name, spec in document.get("variables", {}).items()}
         self.written: set[tuple[int, str]] = set()
+        self.failures: Counter[str] = Counter()
 
     def run(self) -> Meaning:
         names: Names = ChainMap({}, {"inputs": self.inputs, "vars": self.variables})
@@ -187,11 +188,15 @@ class Interpreter:
         retry, attempt = node.get("retry", {"max": 0}), 1
         while True:
             try:
-                outputs, handles = self.work(node, path, attempt, names, frames)
+                outputs, handles = self.work(node, path, names, frames)
             except Failed as failure:
                 kind = failure.errors[0]["type"]
                 if attempt <= retry["max"] and (kind in retry["on"] if "on" in retry else kind in RETRYABLE):
                     attempt += 1
+                    inside = (f"{path}[", f"{path}#")
+                    self.meaning.nodes = {at: s for at, s in self.meaning.nodes.items() if not at.startswith(inside)}
+                    if len(failure.errors) > 1 or any(at.startswith(inside) for at in self.meaning.free):
+                        raise Ambiguous(path) from None
                     continue
                 errors = [{"node": node["id"], "path": path, "attempt": attempt, **error} for error in failure.errors]
                 self.meaning.nodes[path] = "failed"
@@ -213,7 +218,7 @@ class Interpreter:
 
     # -- node types -----------------------------------------------------------------------------------------------------
 
-    def work(self, node: Spec, path: str, attempt: int, names: Names, frames: list[Any]) -> tuple[Any, set[str]]:
+    def work(self, node: Spec, path: str, names: Names, frames: list[Any]) -> tuple[Any, set[str]]:
         kind, config = node["type"], node.get("config", {})
         if kind == "START":
             return dict(self.inputs), {"out"}
@@ -222,9 +227,10 @@ class Interpreter:
         if kind == "ECHO":
             return {"value": resolve(config["value"], names)}, {"out"}
         if kind == "FAIL":
-            if attempt <= config["times"]:
+            if self.failures[path] < config["times"]:
+                self.failures[path] += 1
                 raise Failed({"type": config["type"]})
-            return {"value": attempt}, {"out"}
+            return {"value": self.failures[path] + 1}, {"out"}
         if kind == "PICK":
             return {}, set(config["take"])
         if kind == "CONDITION":
