@@ -198,16 +198,22 @@ def _structure(value: JsonValue, place: tuple[Key, ...]) -> Node:
     if len(place) > _MAX_VALUE_DEPTH:
         raise SyntaxProblem(f"the structure is nested more than {_MAX_VALUE_DEPTH} levels deep", "", 0)
     if isinstance(value, Mapping):
-        pairs = [(key, _structure(part, (*place, key))) for key, part in value.items()]
-        constants = {key: node.value for key, node in pairs if isinstance(node, Literal)}
-        if len(constants) == len(pairs):
-            return Literal(value if all(constants[key] is part for key, part in value.items()) else constants)
-        return Record(tuple((Literal(key), node) for key, node in pairs))
+        return _mapping(value, [(key, _structure(part, (*place, key))) for key, part in value.items()])
     if isinstance(value, list):
-        items = [_structure(part, (*place, index)) for index, part in enumerate(value)]
-        entries = [node.value for node in items if isinstance(node, Literal)]
-        if len(entries) == len(items):
-            unchanged = all(entry is part for entry, part in zip(entries, value, strict=True))
-            return Literal(value if unchanged else entries)
-        return Sequence(tuple(items))
+        return _sequence(value, [_structure(part, (*place, index)) for index, part in enumerate(value)])
     return Literal(value)
+
+
+def _mapping(value: Mapping[str, JsonValue], parts: list[tuple[str, Node]]) -> Node:
+    constants = {key: node.value for key, node in parts if isinstance(node, Literal)}
+    if len(constants) < len(parts):
+        return Record(tuple((Literal(key), node) for key, node in parts))
+    return Literal(value if all(constants[key] is part for key, part in value.items()) else constants)
+
+
+def _sequence(value: list[JsonValue], items: list[Node]) -> Node:
+    constants = [node.value for node in items if isinstance(node, Literal)]
+    if len(constants) < len(items):
+        return Sequence(tuple(items))
+    unchanged = all(constant is part for constant, part in zip(constants, value, strict=True))
+    return Literal(value if unchanged else constants)

@@ -84,7 +84,6 @@ async def run_attempts(execution: Execution, scope: Scope, plan: NodePlan, path:
                 return
             written = context.assigned
             _note_retry(execution, context, failure, delay)
-            execution.forget_inside(path)
             await execution.clock.sleep(delay)
             attempt, retries = attempt + 1, retries + 1
     except asyncio.CancelledError:
@@ -96,8 +95,7 @@ async def run_attempts(execution: Execution, scope: Scope, plan: NodePlan, path:
 
 def _write_again(scope: Scope, record: Recorded) -> dict[str, Any] | None:
     """Set the variables that earlier attempts of an unfinished node had set."""
-    for variable, value in record.variables.items():
-        scope.assign(variable, value)
+    scope.assign_all(record.variables)
     return dict(record.variables) or None
 
 
@@ -106,6 +104,9 @@ def _note_retry(execution: Execution, context: Context, failure: NodeError, dela
     if context.assigned:
         data["variables"] = dict(context.assigned)
     execution.journal.append("node.retrying", context.path, context.attempt, data)
+    inside = (f"{context.path}[", f"{context.path}#")
+    for path in [path for path in execution.recorded if path.startswith(inside)]:
+        del execution.recorded[path]  # the next attempt runs the body anew
 
 
 async def _attempt(execution: Execution, context: Context) -> NodeError | None:

@@ -215,8 +215,7 @@ class Execution:
     def _take_again(self, scope: Scope, plan: NodePlan, record: Recorded) -> bool:
         """Take a recorded result instead of running the node; False when it has to run."""
         if record.status in ("succeeded", "failed"):
-            for variable, value in record.variables.items():
-                scope.assign(variable, value)
+            scope.assign_all(record.variables)
         if record.status == "skipped":
             self._note_skip(scope, plan, record.reason or "skipped", record.handles)
         elif record.status == "succeeded":
@@ -229,12 +228,6 @@ class Execution:
         else:
             return False
         return True
-
-    def forget_inside(self, path: str) -> None:
-        """Drop what is recorded of the nodes inside a container: its next attempt runs them anew."""
-        inside = (f"{path}[", f"{path}#")
-        for known in [known for known in self.recorded if known.startswith(inside)]:
-            del self.recorded[known]
 
     # -- results ------------------------------------------------------------------------------------------
 
@@ -252,7 +245,9 @@ class Execution:
         except StoreError as error:
             if error.code != "not_json":
                 raise
-            raise NodeError(f"the outputs of {plan.id} cannot be recorded: {error}", kind="not_json") from None
+            raise NodeError(
+                f"the outputs of {plan.id} cannot be recorded: {error}", kind="not_json"
+            ) from None
         self._note_success(scope, plan, outputs, handles, context.why)
 
     def _note_success(

@@ -7,7 +7,7 @@ inner scopes read outer ones through `parent`, so no variables are ever copied.
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from typing import Any, Literal
 
 from interlace.engine.expressions import Missing
@@ -96,6 +96,11 @@ class Scope:
             if scope.written is not None:
                 scope.written[variable] = value
             scope = scope.parent
+
+    def assign_all(self, recorded: Mapping[str, Any]) -> None:
+        """Set what the journal says a node of this scope has set."""
+        for variable, value in recorded.items():
+            self.assign(variable, value)
 
     def skip_reason(self, node: NodePlan) -> str:
         """Why a node is skipped: the first of its incoming edges that was not taken, and why."""

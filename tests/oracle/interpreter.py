@@ -34,7 +34,7 @@ class Nulls(dict[str, Any]):
     """The outputs of a failed node that is passed over: null, and what `default_output` gives."""
 
     def get(self, key: str, default: Any = None) -> Any:
-        return self[key] if key in self else None
+        return super().get(key)
 
 
 @dataclass
@@ -139,7 +139,9 @@ class Interpreter:
             meaning.outputs = {key: value for name in ran for key, value in names[name].items()}
         return meaning
 
-    def scope(self, body: Spec, prefix: str, names: Names, frames: list[Any]) -> tuple[str, list[dict[str, Any]]]:
+    def scope(
+        self, body: Spec, prefix: str, names: Names, frames: list[Any]
+    ) -> tuple[str, list[dict[str, Any]]]:
         """Run the nodes of a scope into `names.maps[0]`: done, fail, $break or $continue, and the errors of fail."""
         order, before = ordered(body["nodes"], body["edges"])
         chosen: dict[str, set[str]] = {}
@@ -194,11 +196,16 @@ class Interpreter:
                 if attempt <= retry["max"] and (kind in retry["on"] if "on" in retry else kind in RETRYABLE):
                     attempt += 1
                     inside = (f"{path}[", f"{path}#")
-                    self.meaning.nodes = {at: s for at, s in self.meaning.nodes.items() if not at.startswith(inside)}
+                    self.meaning.nodes = {
+                        at: s for at, s in self.meaning.nodes.items() if not at.startswith(inside)
+                    }
                     if len(failure.errors) > 1 or any(at.startswith(inside) for at in self.meaning.free):
                         raise Ambiguous(path) from None
                     continue
-                errors = [{"node": node["id"], "path": path, "attempt": attempt, **error} for error in failure.errors]
+                errors = [
+                    {"node": node["id"], "path": path, "attempt": attempt, **error}
+                    for error in failure.errors
+                ]
                 self.meaning.nodes[path] = "failed"
                 return self.handled(node, errors, names)
             names.maps[0][node["id"]] = outputs
@@ -218,7 +225,9 @@ class Interpreter:
 
     # -- node types -----------------------------------------------------------------------------------------------------
 
-    def work(self, node: Spec, path: str, names: Names, frames: list[Any]) -> tuple[Any, set[str]]:
+    def work(  # noqa: PLR0911 - one a node type
+        self, node: Spec, path: str, names: Names, frames: list[Any]
+    ) -> tuple[Any, set[str]]:
         kind, config = node["type"], node.get("config", {})
         if kind == "START":
             return dict(self.inputs), {"out"}
@@ -238,7 +247,9 @@ class Interpreter:
             for case in config["cases"]:
                 if (config["mode"] == "every" or not hits) and evaluate(case["when"], names):
                     hits.append(case["id"])
-            return {"matched": hits if config["mode"] == "every" else (hits or ["else"])[0]}, set(hits or ["else"])
+            return {"matched": hits if config["mode"] == "every" else (hits or ["else"])[0]}, set(
+                hits or ["else"]
+            )
         if kind == "VARIABLE_ASSIGN":
             return self.assign(config, names, frames), {"out"}
         inside = self.iterate if kind == "ITERATION" else self.loop
@@ -275,8 +286,11 @@ class Interpreter:
                 if how == "$continue":
                     results.append(None)
                 else:
-                    how, failures = "fail", [{"type": "missing", "node": node["id"], "path": f"{path}[{index}]", "attempt": 1}]
-            if how == "$break" and together or len(failures) > 1 and policy != "stop":
+                    how, failures = (
+                        "fail",
+                        [{"type": "missing", "node": node["id"], "path": f"{path}[{index}]", "attempt": 1}],
+                    )
+            if (how == "$break" and together) or (len(failures) > 1 and policy != "stop"):
                 raise Ambiguous(path)
             if how == "fail" and policy == "stop":
                 stops[index] = failures
