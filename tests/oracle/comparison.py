@@ -17,6 +17,7 @@ from .kinds import Clock, Order, registry
 QUICK, SLOW = registry(slow=False), registry(slow=True)
 NOT_RUN = {"not run", "pending", "running", "cancelled", "not_reached"}
 FINISHED = {"succeeded", "failed", "skipped"}
+DELICATE = {"node.failed", "node.retrying", "iteration.item", "loop.round"}
 
 
 class Disagreement(AssertionError):  # noqa: N818 - a verdict, and the word of the reports
@@ -47,13 +48,21 @@ async def compare(seed: int, document: Any, inputs: Any) -> bool:
     found = differences(meaning, result, events)
     for _ in range(pick.choice((1, 1, 2)) if "resumed" in way else 0):
         if not found:
-            cut = pick.randrange(len(events))
+            cut = cut_of(events, pick)
             way += f", cut after {cut} of {len(events)} events"
             result, events, found = await resumed(document, inputs, events[:cut], pick)
             found += differences(meaning, result, events, frozenset({"attempt"}))
     if found:
         raise Disagreement("\n".join([f"{way}:", *found]))
     return True
+
+
+def cut_of(events: list[Event], pick: random.Random) -> int:
+    """Where a crash ends the journal: anywhere, or just behind what is delicate."""
+    delicate = [
+        number for number, event in enumerate(events, 1) if event.type in DELICATE and number < len(events)
+    ]
+    return pick.choice(delicate) if delicate and pick.random() < 0.5 else pick.randrange(len(events))
 
 
 async def run(document: Any, inputs: Any, recorded: Any, *, slow: bool) -> tuple[RunResult, list[Event]]:

@@ -53,7 +53,9 @@ class Generator:
     def document(self) -> tuple[Spec, Spec]:
         """A document and inputs for it."""
         pick = self.random
-        variables = {f"g{i}": {"type": "any", "default": pick.randrange(3)} for i in range(pick.randrange(3))}
+        variables = {
+            f"g{i}": {"type": "any", "default": pick.randrange(3)} for i in range(pick.choice((0, 1, 1, 2)))
+        }
         place = Place("run", 0, ["inputs.a", "inputs.b"], ["inputs.xs"], list(variables))
         start = Built({"id": "start", "type": "START"}, set(), ["out"], ["start.a"])
         built, edges = self.scope(place, pick.randint(2, 8), [start])
@@ -83,7 +85,7 @@ class Generator:
             self.count += 1
             self.budget -= 1
             sources = self.sources(place, built, long)
-            uses = bool(place.variables) and self.chance(0.3)
+            uses = bool(place.variables) and self.chance(0.4)
             if uses and last_use is not None and last_use.handles:
                 known = set().union(*({source.spec["id"], *source.before} for source in sources))
                 sources += [] if last_use.spec["id"] in known else [last_use]
@@ -179,6 +181,9 @@ class Generator:
         return f"{{{{ {self.sum(seen, place)} }}}}"
 
     def condition(self, seen: list[Built], place: Place) -> str:
+        near = [reference for node in seen for reference in node.reads]
+        if near and self.chance(self.troubles / 2):
+            return f"{self.random.choice(near)} > 1"
         return f"{self.sum(seen, place)} {self.random.choice('><')} {self.random.randrange(8)}"
 
     # -- nodes ----------------------------------------------------------------------------------------------------------
@@ -215,10 +220,12 @@ class Generator:
             spec["join"] = "all"
         if self.chance(self.troubles / 3):
             spec["disabled"] = True
-        if spec["type"] in ("ITERATION", "LOOP") and self.chance(0.3):
+        if spec["type"] in ("ITERATION", "LOOP") and self.chance(0.4):
             spec["retry"] = self.retry()
         policy = self.random.choice(("stop", "stop", "continue", "branch", "branch", "continue"))
-        if policy != "stop" and (spec["type"] in ("FAIL", "ITERATION", "LOOP") or self.chance(0.3)):
+        if policy != "stop" and (
+            spec["type"] in ("FAIL", "ITERATION", "LOOP", "CONDITION") or self.chance(0.3)
+        ):
             spec["on_error"] = policy
             node.shown += [f"{name}.error.node", f"{name}.error.attempt"]
             if policy == "branch":

@@ -81,6 +81,8 @@ def evaluate(text: str, names: Names) -> Any:
     compared = re.fullmatch(r"(.*) (>|<|==) (-?\d+)", text)
     if compared:
         left, right = evaluate(compared[1], names), int(compared[3])
+        if not isinstance(left, int):
+            raise Failed({"type": "missing"})
         return {">": left > right, "<": left < right, "==": left == right}[compared[2]]
     values = [term(part, names) for part in text.split(" + ")]
     return values[0] if len(values) == 1 else sum(values)
