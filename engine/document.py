@@ -140,11 +140,11 @@ class Document(Model):
         default_factory=lambda: {"type": "object"}, description="JSON Schema 2020-12 of an object."
     )
     variables: dict[Identifier, Variable] = Field(default_factory=dict)
-    settings: Settings = Field(default_factory=lambda: Settings())
+    settings: Settings = Field(default_factory=Settings)
     triggers: list[dict[str, Any]] = Field(default_factory=list, description="Take effect on publishing.")
     nodes: list[NodeSpec]
     edges: list[Edge] = Field(default_factory=list)
-    ui: Ui = Field(default_factory=lambda: Ui())
+    ui: Ui = Field(default_factory=Ui)
 
     def walk(self) -> Iterator[tuple[NodeSpec, Body | Document]]:
         """Every node of the document with the body that holds it, bodies included."""

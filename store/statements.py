@@ -57,7 +57,7 @@ class Compiler:
 def _postgresql() -> Dialect:
     from sqlalchemy.dialects.postgresql.psycopg import PGDialect_psycopg  # noqa: PLC0415 - PostgreSQL only
 
-    return PGDialect_psycopg()  # type: ignore[no-untyped-call,no-any-return]
+    return PGDialect_psycopg()  # type: ignore[no-untyped-call]
 
 
 class Now(FunctionElement[float]):

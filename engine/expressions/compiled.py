@@ -198,11 +198,25 @@ def _structure(value: JsonValue, place: tuple[Key, ...]) -> Node:
     if len(place) > _MAX_VALUE_DEPTH:
         raise SyntaxProblem(f"the structure is nested more than {_MAX_VALUE_DEPTH} levels deep", "", 0)
     if isinstance(value, Mapping):
-        pairs = [(key, _structure(part, (*place, key))) for key, part in value.items()]
-        if all(isinstance(node, Literal) for _, node in pairs):
-            return Literal(value)
-        return Record(tuple((Literal(key), node) for key, node in pairs))
+        return _mapping({key: _structure(part, (*place, key)) for key, part in value.items()}, value)
     if isinstance(value, list):
-        items = [_structure(part, (*place, index)) for index, part in enumerate(value)]
-        return Literal(value) if all(isinstance(node, Literal) for node in items) else Sequence(tuple(items))
+        return _list([_structure(part, (*place, index)) for index, part in enumerate(value)], value)
     return Literal(value)
+
+
+def _mapping(nodes: Mapping[str, Node], value: Mapping[str, JsonValue]) -> Node:
+    """The node of a mapping; the value itself where no part of it is an expression."""
+    constants = {key: node.value for key, node in nodes.items() if isinstance(node, Literal)}
+    if len(constants) < len(nodes):
+        return Record(tuple((Literal(key), node) for key, node in nodes.items()))
+    return Literal(value if all(constants[key] is part for key, part in value.items()) else constants)
+
+
+def _list(nodes: list[Node], value: list[JsonValue]) -> Node:
+    """The node of a list; the value itself where no part of it is an expression."""
+    constants = [node.value for node in nodes if isinstance(node, Literal)]
+    if len(constants) < len(nodes):
+        return Sequence(tuple(nodes))
+    return Literal(
+        value if all(one is part for one, part in zip(constants, value, strict=True)) else constants
+    )

@@ -131,6 +131,7 @@ class Inference:
         except ExpressionError as error:
             self._add("expression_syntax", place, sentence(error.message))
             return None
+        place.node = compiled.node
         wrong = []
         many_lines = "\n" in source
         for reference in compiled.references:

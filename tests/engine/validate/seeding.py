@@ -33,7 +33,7 @@ class Mutation:
 
     @property
     def text(self) -> str:
-        return json.dumps(self.data)
+        return json.dumps(self.data, indent=1)
 
 
 @dataclass(frozen=True)
