@@ -16,6 +16,7 @@ from fastapi import FastAPI
 from interlace.flows.settings import Settings
 from interlace.server.app import create_app
 from interlace.server.auth import ensure_owner_key
+from interlace.server.cli import garbage
 from interlace.server.cli.output import note
 from interlace.server.client import KEY_FILE, SERVER_FILE
 from interlace.server.demo import run_demo
@@ -35,6 +36,7 @@ class Serving:
 
     def run(self) -> int:
         """Serve; gives the exit code."""
+        garbage.resume()
         configure()
         try:
             listener = self._listen()
