@@ -9,11 +9,17 @@ import sys
 from collections.abc import Awaitable, Callable
 
 from bench import results
+from bench.processes import PROCESSES
 from bench.results import Row
 from bench.runs import RUNS
+from bench.triggers import TRIGGERS
 
 Measurement = Callable[[int], Awaitable[list[Row]]]
-GROUPS: dict[str, dict[str, Measurement]] = {"Runs": RUNS}
+GROUPS: dict[str, dict[str, Measurement]] = {
+    "Runs": RUNS,
+    "Code, commands and the journal": PROCESSES,
+    "From a trigger to the first node": TRIGGERS,
+}
 
 
 async def measure(names: list[str], reps: int) -> list[tuple[str, list[Row]]]:

@@ -54,12 +54,12 @@ def timed(
     )  # fmt: skip
 
 
-def at_most(name: str, what: str, value: float, most: float, unit: str, target: str = "") -> Row:
+def at_most(name: str, what: str, value: float, most: float, unit: str) -> Row:
     """The row of a number that must not be greater."""
-    return Row(name, what, value, unit, target or f"≤ {most:g} {unit}", value <= most)
+    return Row(name, what, value, unit, f"≤ {most:g} {unit}", value <= most)
 
 
-HEADINGS = ("", "what", "measured", "best", "CPU ms", "limit", "× limit", "target", "verdict")
+HEADINGS = ("", "what", "measured", "best", "CPU ms", "limit", "to limit", "target", "verdict")
 
 
 def cells(row: Row) -> list[str]:
@@ -84,7 +84,7 @@ def machine(load: float) -> str:
     """Where and with what it was measured."""
     installed = ", ".join(f"{name} {importlib.metadata.version(name)}" for name in PACKAGES)
     return (
-        f"{datetime.now(UTC):%Y-%m-%d %H:%M} UTC · {os.cpu_count()} × {_processor()}, {platform.system()} {platform.release()}"
+        f"{datetime.now(UTC):%Y-%m-%d %H:%M} UTC · {os.cpu_count()} x {_processor()}, {platform.system()} {platform.release()}"
         f" · load at the start {load:.1f}, at the end {os.getloadavg()[0]:.1f} · commit {_commit()}\n\n"
         f"Python {platform.python_version()}, SQLite {sqlite3.sqlite_version}, {installed}"
     )

@@ -1,4 +1,4 @@
-"""W1–W9: whole runs beside the limit of the same work."""
+"""W1 to W9: whole runs beside the limit of the same work."""
 
 from __future__ import annotations
 

@@ -30,7 +30,8 @@ from interlace.engine.expressions.text import parse_text
 from interlace.engine.expressions.tokens import tokenize
 from interlace.engine.expressions.values import JsonValue, Missing, Names, missing_error
 
-_CACHED: Final = 4096
+CACHED: Final = 16_384
+"""Sources that are kept compiled, about 3 KB each: more than the largest documents have, for they are read twice."""
 _PLAIN: Final = frozenset({str, int, float, bool, type(None), dict, list})
 _MAX_VALUE_DEPTH: Final = 100
 
@@ -141,7 +142,7 @@ def _check_length(source: str) -> None:
         )
 
 
-@lru_cache(maxsize=_CACHED)
+@lru_cache(maxsize=CACHED)
 def compile_expression(source: str) -> Compiled:
     """Compile a bare expression (a field marked ƒ!); one written in `{{ }}` is understood as well.
 
@@ -171,7 +172,7 @@ def compile_text(source: str) -> Compiled:
     return _text(source) if len(source) <= MAX_TEMPLATE else Compiled(source, parse_text(source))
 
 
-@lru_cache(maxsize=_CACHED)
+@lru_cache(maxsize=CACHED)
 def _text(source: str) -> Compiled:
     return Compiled(source, parse_text(source))
 
