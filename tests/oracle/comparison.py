@@ -7,9 +7,10 @@ from collections.abc import Iterable
 from typing import Any
 
 from interlace.engine.events import Event
-from interlace.engine.run import Recorded, RunResult
+from interlace.engine.run import RunResult
 from interlace.engine.testing import MemoryJournal, run_document
 from interlace.store.state import fold
+from tests.engine.run.resuming import recorded_from
 
 from .interpreter import Ambiguous, Interpreter, Meaning
 from .kinds import Clock, Order, registry
@@ -78,17 +79,9 @@ async def resumed(
 ) -> tuple[RunResult, list[Event], list[str]]:
     """Go on from a prefix of the journal, in another order: the result, the whole journal, and what ran again."""
     known = fold(before).nodes
-    recorded = {
-        path: Recorded(
-            status=node.status, attempt=max(node.attempt, 1), retries=node.retries, outputs=node.outputs,
-            handles=node.handles, error=node.error, reason=node.reason, variables=node.variables, why=node.why,
-            wait_until=node.wait_until,
-        )
-        for path, node in known.items()
-    }  # fmt: skip
     failures = [event.path for event in before if event.type in ("node.retrying", "node.failed")]
     Order.reset(pick.randrange(1000), failures)
-    result, after = await run(document, inputs, recorded, slow=pick.random() < 0.5)
+    result, after = await run(document, inputs, recorded_from(before), slow=pick.random() < 0.5)
     finished = {path: node.status for path, node in known.items() if node.status in FINISHED}
     again = ran_again(finished, after)
     return (
