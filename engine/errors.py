@@ -78,7 +78,7 @@ class ExpressionError(NodeError):
         super().__init__(message, kind=kind, retryable=False)
 
 
-class NodeTimeout(NodeError):
+class NodeTimeout(NodeError):  # noqa: N818 - the name users see
     """The attempt took longer than its time-out."""
 
     def __init__(self, message: str) -> None:

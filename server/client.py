@@ -4,15 +4,17 @@ from __future__ import annotations
 
 from pathlib import Path
 from types import TracebackType
-from typing import Any, Self
+from typing import TYPE_CHECKING, Any, Self
 
-import httpx2
 import orjson
 
 from interlace.engine.errors import InterlaceError, InvalidDocument
 from interlace.engine.problems import Problem
 from interlace.flows.documents import Pinned
 from interlace.flows.settings import Settings
+
+if TYPE_CHECKING:
+    import httpx2
 
 SERVER_FILE, KEY_FILE = "server.json", "owner.key"
 _PROBE_SECONDS = 2.0
@@ -22,6 +24,8 @@ class ServerClient:
     """The few calls that the command line makes to a running server."""
 
     def __init__(self, url: str, key: str) -> None:
+        import httpx2  # noqa: PLC0415 - not for commands that find no server
+
         self.url = url
         self._http = httpx2.AsyncClient(
             base_url=url, headers={"authorization": f"Bearer {key}"}, timeout=60.0, trust_env=False
@@ -37,6 +41,8 @@ class ServerClient:
 
     async def alive(self) -> bool:
         """Whether the server answers."""
+        import httpx2  # noqa: PLC0415 - see above
+
         try:
             answer = await self._http.get("/health/live", timeout=_PROBE_SECONDS)
         except httpx2.HTTPError:

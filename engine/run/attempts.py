@@ -15,6 +15,7 @@ from interlace.engine.document import Retry
 from interlace.engine.errors import NodeError, NodeTimeout, StoreError, matches_kind
 from interlace.engine.node import Output
 from interlace.engine.run.context import Context
+from interlace.engine.run.faults import as_error
 from interlace.engine.run.plan import NodePlan
 from interlace.engine.run.result import Recorded
 from interlace.engine.run.scope import Scope
@@ -178,6 +179,8 @@ def _after_interruption(execution: Execution, plan: NodePlan, path: str, attempt
     Raises:
         NodeError: nobody knows whether the interrupted attempt did its work, and repeating it is not allowed.
     """
+    if type(plan.node).container:
+        return attempt  # its body goes on where it was
     if plan.effects != "once" or plan.spec.on_unknown == "retry":
         return attempt + 1
     execution.journal.append("node.unknown", path, attempt, {"effects": plan.effects})
@@ -221,7 +224,5 @@ def _too_long(plan: NodePlan) -> NodeTimeout:
 
 
 def _fail(execution: Execution, context: Context, failure: Exception) -> None:
-    from interlace.engine.run.execution import as_error  # noqa: PLC0415 - the modules need each other
-
     error = as_error(failure, context.plan, context.path, context.attempt)
     execution.fail(context, error)

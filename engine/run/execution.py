@@ -72,7 +72,7 @@ class Execution:
         self._decided: list[Decided] = []
         self._tasks: set[asyncio.Task[None]] = set()
         self._waiter: asyncio.Future[None] | None = None
-        self.root = Scope(plan.root, None, "", dict(names), self._root_ended)
+        self.root = Scope(plan.root, None, "", names=dict(names), on_end=self._root_ended)
 
     # -- what nodes and containers call -------------------------------------------------------------------
 
@@ -111,7 +111,10 @@ class Execution:
     async def run(self) -> RunResult:
         """Run to the end. Cancelling the awaiting task cancels the run, which is then recorded as cancelled."""
         timeout = self.plan.document.settings.timeout
-        timer = asyncio.get_running_loop().call_later(timeout, self._timed_out, timeout) if timeout else None
+        timer = None
+        if timeout:
+            left = timeout - (self.clock.now() - self.info.started_at)
+            timer = asyncio.get_running_loop().call_later(max(left, 0.0), self._timed_out, timeout)
         self.open_scope(self.root)
         try:
             await self._drive()
@@ -128,12 +131,13 @@ class Execution:
         while self.root.ended is None:
             started = time.perf_counter()
             self._start_ready(started + _TURN_SECONDS)
+            # Results that come while the commit is under way belong to the next one.
+            decided, self._decided = self._decided, []
             commit = self.journal.commit()
             if commit is not None:
                 await commit
             elif time.perf_counter() - started > _TURN_SECONDS:
                 await asyncio.sleep(0)
-            decided, self._decided = self._decided, []
             for scope, plan, handles in decided:
                 self._decide_edges(scope, plan, handles)
             if not self._ready and not self._decided and self.root.ended is None:
@@ -351,7 +355,8 @@ class Execution:
             for task in list(scope.tasks):
                 if task is not current:
                     task.cancel()
-        scope.on_end(status, error)
+        on_end, scope.on_end = scope.on_end, _ended_already  # lets go of the scope at once
+        on_end(status, error)
         self._wake()
 
     # -- the end ------------------------------------------------------------------------------------------
@@ -372,31 +377,20 @@ class Execution:
             for task in list(self._tasks):
                 task.cancel()
             await asyncio.wait(list(self._tasks), timeout=_CANCEL_SECONDS)
+        if isinstance(self.ending.broken, Detached):
+            await self._commit()  # what finished until now stays finished
         if self.ending.broken is not None:
             raise self.ending.broken
         kind, data = self.ending.event()
         self.journal.append(kind, "", 0, data)
+        await self._commit()
+        return self.ending.result(self.info.id)
+
+    async def _commit(self) -> None:
         commit = self.journal.commit()
         if commit is not None:
             await commit
-        return self.ending.result(self.info.id)
 
 
-def as_error(failure: Exception, plan: NodePlan, path: str, attempt: int) -> dict[str, Any]:
-    """The error of a failed attempt; an inner node's error stays that node's."""
-    inner = getattr(failure, "error", None)
-    if isinstance(failure, NodeError) and isinstance(inner, dict):
-        return inner
-    if isinstance(failure, NodeError):
-        return error_of(
-            message=failure.message,
-            kind=failure.kind,
-            node=plan.id,
-            path=path,
-            attempt=attempt,
-            retryable=failure.retryable,
-        )
-    message = (
-        f"{type(failure).__name__}: {failure} (a fault in node type {plan.spec.type}, not in the workflow)"
-    )
-    return error_of(message=message, kind="internal", node=plan.id, path=path, attempt=attempt)
+def _ended_already(_status: ScopeEnd, _error: dict[str, Any] | None) -> None:
+    """Nobody waits for a scope that has ended."""

@@ -31,6 +31,7 @@ class Scope:
         plan: BodyPlan,
         parent: Scope | None,
         prefix: str,
+        *,
         names: dict[str, Any],
         on_end: Callable[[ScopeEnd, dict[str, Any] | None], None],
         variables: dict[str, Any] | None = None,

@@ -6,7 +6,7 @@ import os
 
 import typer
 
-from interlace.server.cli import operate, run as running, runs, serve as serving, workflows
+from interlace.server.cli import garbage, operate, run as running, runs, serve as serving, workflows
 
 app = typer.Typer(
     name="interlace",
@@ -29,5 +29,6 @@ app.add_typer(operate.user, name="user")
 
 def main() -> None:
     """Run the command line."""
+    garbage.pause()
     os.environ.setdefault("DO_NOT_TRACK", "1")
     app()
