@@ -13,7 +13,7 @@ from interlace.store.state import fold
 from tests.engine.run.resuming import recorded_from
 
 from .interpreter import Ambiguous, Interpreter, Meaning
-from .kinds import Clock, Order, registry
+from .kinds import Clock, Order, SlowJournal, registry
 
 QUICK, SLOW = registry(slow=False), registry(slow=True)
 NOT_RUN = {"not run", "pending", "running", "cancelled", "not_reached"}
@@ -58,6 +58,17 @@ async def compare(seed: int, document: Any, inputs: Any) -> bool:
     return True
 
 
+def sources(body: Any) -> dict[str, set[str]]:
+    """The ids that each node has edges from, bodies included."""
+    found = {
+        node["id"]: {edge["from"] for edge in body["edges"] if edge["to"] == node["id"]}
+        for node in body["nodes"]
+    }
+    for node in body["nodes"]:
+        found |= sources(node["body"]) if "body" in node else {}
+    return found
+
+
 def cut_of(events: list[Event], pick: random.Random) -> int:
     """Where a crash ends the journal: anywhere, or just behind what is delicate."""
     delicate = [
@@ -67,10 +78,12 @@ def cut_of(events: list[Event], pick: random.Random) -> int:
 
 
 async def run(document: Any, inputs: Any, recorded: Any, *, slow: bool) -> tuple[RunResult, list[Event]]:
-    journal = MemoryJournal()
+    journal = SlowJournal(sources(document)) if slow else MemoryJournal()
     result = await run_document(
         document, inputs, registry=SLOW if slow else QUICK, journal=journal, clock=Clock(), recorded=recorded
     )
+    if isinstance(journal, SlowJournal) and journal.early:
+        raise Disagreement("\n".join(journal.early))
     return result, journal.events
 
 
