@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import random
 from collections.abc import Iterable
 from typing import Any
@@ -18,6 +19,8 @@ from .kinds import Clock, Order, SlowJournal, registry
 QUICK, SLOW = registry(slow=False), registry(slow=True)
 NOT_RUN = {"not run", "pending", "running", "cancelled", "not_reached"}
 FINISHED = {"succeeded", "failed", "skipped"}
+LONGEST = 20.0
+"""Seconds; a run takes some milliseconds, so one that takes longer hangs."""
 DELICATE = {"node.failed", "node.retrying", "iteration.item", "loop.round"}
 
 
@@ -79,9 +82,15 @@ def cut_of(events: list[Event], pick: random.Random) -> int:
 
 async def run(document: Any, inputs: Any, recorded: Any, *, slow: bool) -> tuple[RunResult, list[Event]]:
     journal = SlowJournal(sources(document)) if slow else MemoryJournal()
-    result = await run_document(
-        document, inputs, registry=SLOW if slow else QUICK, journal=journal, clock=Clock(), recorded=recorded
+    kinds = SLOW if slow else QUICK
+    running = run_document(
+        document, inputs, registry=kinds, journal=journal, clock=Clock(), recorded=recorded
     )
+    try:
+        async with asyncio.timeout(LONGEST):
+            result = await running
+    except TimeoutError:
+        raise Disagreement(f"the run does not end within {LONGEST} s") from None
     if isinstance(journal, SlowJournal) and journal.early:
         raise Disagreement("\n".join(journal.early))
     return result, journal.events
