@@ -39,7 +39,8 @@ class Event:
     What `data` holds, by type:
     - `run.started` {inputs}; `run.succeeded` {outputs}; `run.failed` {error, outputs};
     - `node.started` {effects, key}; `node.succeeded` {outputs, handles, elapsed_ms, variables?, disabled?};
-      `node.failed` {error, handled, handles, outputs?}; `node.skipped` {reason}; `node.retrying` {error, delay};
+      `node.failed` {error, handled, handles, outputs?, variables?}; `node.skipped` {reason};
+      `node.retrying` {error, delay, variables?}; a container's `variables` are those that its body set further out;
     - `iteration.item` {index, status}; `loop.round` {round, variables}.
     """
 

@@ -2,21 +2,25 @@
 
 from __future__ import annotations
 
+import asyncio
 import random
 from collections.abc import Iterable
 from typing import Any
 
 from interlace.engine.events import Event
-from interlace.engine.run import Recorded, RunResult
+from interlace.engine.run import RunResult
 from interlace.engine.testing import MemoryJournal, run_document
 from interlace.store.state import fold
+from tests.engine.run.resuming import recorded_from
 
 from .interpreter import Ambiguous, Interpreter, Meaning
-from .kinds import Clock, Order, registry
+from .kinds import Clock, Order, SlowJournal, registry
 
 QUICK, SLOW = registry(slow=False), registry(slow=True)
 NOT_RUN = {"not run", "pending", "running", "cancelled", "not_reached"}
 FINISHED = {"succeeded", "failed", "skipped"}
+LONGEST = 20.0
+"""Seconds; a run takes some milliseconds, so one that takes longer hangs."""
 DELICATE = {"node.failed", "node.retrying", "iteration.item", "loop.round"}
 
 
@@ -57,6 +61,17 @@ async def compare(seed: int, document: Any, inputs: Any) -> bool:
     return True
 
 
+def sources(body: Any) -> dict[str, set[str]]:
+    """The ids that each node has edges from, bodies included."""
+    found = {
+        node["id"]: {edge["from"] for edge in body["edges"] if edge["to"] == node["id"]}
+        for node in body["nodes"]
+    }
+    for node in body["nodes"]:
+        found |= sources(node["body"]) if "body" in node else {}
+    return found
+
+
 def cut_of(events: list[Event], pick: random.Random) -> int:
     """Where a crash ends the journal: anywhere, or just behind what is delicate."""
     delicate = [
@@ -66,10 +81,18 @@ def cut_of(events: list[Event], pick: random.Random) -> int:
 
 
 async def run(document: Any, inputs: Any, recorded: Any, *, slow: bool) -> tuple[RunResult, list[Event]]:
-    journal = MemoryJournal()
-    result = await run_document(
-        document, inputs, registry=SLOW if slow else QUICK, journal=journal, clock=Clock(), recorded=recorded
+    journal = SlowJournal(sources(document)) if slow else MemoryJournal()
+    kinds = SLOW if slow else QUICK
+    running = run_document(
+        document, inputs, registry=kinds, journal=journal, clock=Clock(), recorded=recorded
     )
+    try:
+        async with asyncio.timeout(LONGEST):
+            result = await running
+    except TimeoutError:
+        raise Disagreement(f"the run does not end within {LONGEST} s") from None
+    if isinstance(journal, SlowJournal) and journal.early:
+        raise Disagreement("\n".join(journal.early))
     return result, journal.events
 
 
@@ -78,17 +101,9 @@ async def resumed(
 ) -> tuple[RunResult, list[Event], list[str]]:
     """Go on from a prefix of the journal, in another order: the result, the whole journal, and what ran again."""
     known = fold(before).nodes
-    recorded = {
-        path: Recorded(
-            status=node.status, attempt=max(node.attempt, 1), retries=node.retries, outputs=node.outputs,
-            handles=node.handles, error=node.error, reason=node.reason, variables=node.variables, why=node.why,
-            wait_until=node.wait_until,
-        )
-        for path, node in known.items()
-    }  # fmt: skip
     failures = [event.path for event in before if event.type in ("node.retrying", "node.failed")]
     Order.reset(pick.randrange(1000), failures)
-    result, after = await run(document, inputs, recorded, slow=pick.random() < 0.5)
+    result, after = await run(document, inputs, recorded_from(before), slow=pick.random() < 0.5)
     finished = {path: node.status for path, node in known.items() if node.status in FINISHED}
     again = ran_again(finished, after)
     return (

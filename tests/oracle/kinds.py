@@ -5,13 +5,14 @@ from __future__ import annotations
 import asyncio
 import random
 from collections import Counter
-from collections.abc import Iterable
-from typing import ClassVar
+from collections.abc import Awaitable, Iterable, Mapping
+from typing import Any, ClassVar
 
 import interlace.nodes
 from interlace.engine.errors import NodeError
 from interlace.engine.node import Node, OpenOutput, RunContext
 from interlace.engine.registry import Registry
+from interlace.engine.testing import MemoryJournal
 from tests.engine.run.kinds import EchoConfig, EchoOutput, FailConfig, PickConfig
 
 
@@ -115,6 +116,38 @@ class SlowPick(Picking):
     async def run(self, config: PickConfig, ctx: RunContext) -> OpenOutput:
         await Order.turn()
         return pick(config, ctx)
+
+
+class SlowJournal(MemoryJournal):
+    """Commits after a random number of turns, and notes where a node starts on results that are not committed.
+
+    `before` has, for a node's id, the ids of the nodes that it waits for in its scope.
+    """
+
+    def __init__(self, before: Mapping[str, set[str]]) -> None:
+        super().__init__()
+        self._before = before
+        self._uncommitted: Counter[str] = Counter()
+        self.early: list[str] = []
+
+    def append(
+        self, kind: str, path: str = "", attempt: int = 0, data: Mapping[str, Any] | None = None
+    ) -> None:
+        super().append(kind, path, attempt, data)
+        scope, dot, name = path.rpartition(".")
+        if kind == "node.started":
+            early = [source for source in self._before[name] if self._uncommitted[f"{scope}{dot}{source}"]]
+            self.early += [f"{path} started before the result of {source} was committed" for source in early]
+        elif kind in ("node.succeeded", "node.failed", "node.skipped"):
+            self._uncommitted[path] += 1
+
+    def commit(self) -> Awaitable[None] | None:  # type: ignore[override]
+        return self._commit() if self._uncommitted else None
+
+    async def _commit(self) -> None:
+        held = self._uncommitted.copy()
+        await Order.turn()
+        self._uncommitted -= held
 
 
 class Clock:

@@ -40,13 +40,21 @@ async def disagreeing(seed: int, document: Spec, inputs: Spec) -> int | None:
 
 
 def candidates(document: Spec) -> Iterator[Spec]:
-    """Documents with one node, one edge or one setting less; every node still has a way from START."""
+    """Documents with one node, one edge or one setting less, or without a body; every node still has a way from START."""
     for path in bodies(document, ()):
         for index in range(len(within(document, path)["nodes"])):
             yield from kept(document, path, "nodes", index)
         for index in range(len(within(document, path)["edges"])):
             yield from kept(document, path, "edges", index)
         for index, node in enumerate(within(document, path)["nodes"]):
+            if "body" in node:
+                candidate = copy.deepcopy(document)
+                within(candidate, path)["nodes"][index] = {
+                    "id": node["id"],
+                    "type": "ECHO",
+                    "config": {"value": 1},
+                }
+                yield candidate
             for name in OPTIONAL:
                 if name in node:
                     candidate = copy.deepcopy(document)
@@ -74,6 +82,8 @@ def kept(document: Spec, path: tuple[int, ...], part: str, index: int) -> Iterat
     here = {node["id"] for node in body["nodes"]}
     body["edges"] = [e for e in body["edges"] if e["from"] in here and (e["to"] in here or e["to"][0] == "$")]
     reached = {edge["to"] for edge in candidate["edges"]}
+    if not body["nodes"]:
+        return
     unreached = [node["type"] for node in candidate["nodes"] if node["id"] not in reached]
     if unreached == ["START"]:
         yield candidate

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import json
 import os
+from typing import Any
 
 import pytest
 
@@ -47,8 +48,15 @@ async def report(seed: int, difference: str) -> str:
         smallest = str(remaining)
     return (
         f"seed {seed}, {difference}\n\nThe smallest document (way of seed {shown_by}), inputs {json.dumps(inputs)}:\n"
-        f"{json.dumps(small, indent=1)}\n{smallest}"
+        f"{written(small)}\n{smallest}"
     )
+
+
+def written(document: Any) -> str:
+    """A document with one node a line."""
+    lines = [f"  {json.dumps(node)}," for node in document["nodes"]]
+    rest = {key: value for key, value in document.items() if key not in ("nodes", "inputs")}
+    return "\n".join([json.dumps(rest), "nodes:", *lines])
 
 
 @pytest.mark.parametrize("chunk", range(CHUNKS))
