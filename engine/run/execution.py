@@ -218,11 +218,11 @@ class Execution:
 
     def _take_again(self, scope: Scope, plan: NodePlan, record: Recorded) -> bool:
         """Take a recorded result instead of running the node; False when it has to run."""
+        if record.status in ("succeeded", "failed"):
+            scope.assign_all(record.variables)
         if record.status == "skipped":
             self._note_skip(scope, plan, record.reason or "skipped", record.handles)
         elif record.status == "succeeded":
-            for variable, value in record.variables.items():
-                scope.assign(variable, value)
             self._note_success(scope, plan, record.outputs or {}, record.handles, record.why)
         elif record.status == "failed" and record.error is not None:
             if plan.spec.on_error == "stop":
@@ -276,13 +276,16 @@ class Execution:
         self._decided.append(Decided(scope, plan, handles))
         self._wake()
 
-    def fail(self, scope: Scope, plan: NodePlan, path: str, attempt: int, error: dict[str, Any]) -> None:
+    def fail(self, context: Context, error: dict[str, Any]) -> None:
         """Record a node's final failure and apply its error policy."""
+        scope, plan = context.scope, context.plan
         handled = plan.spec.on_error if plan.spec.on_error != "stop" else None
         data: dict[str, Any] = {"error": error}
         if handled is not None:
             data["handled"] = handled
-        self.journal.append("node.failed", path, attempt, data)
+        if context.assigned:
+            data["variables"] = context.assigned
+        self.journal.append("node.failed", context.path, context.attempt, data)
         if handled is None:
             self._end_scope(scope, "failed", error)
         else:

@@ -53,12 +53,14 @@ class Generator:
     def document(self) -> tuple[Spec, Spec]:
         """A document and inputs for it."""
         pick = self.random
-        variables = {f"g{i}": {"type": "any", "default": pick.randrange(3)} for i in range(pick.randrange(3))}
+        variables = {
+            f"g{i}": {"type": "any", "default": pick.randrange(3)} for i in range(pick.choice((0, 1, 1, 2)))
+        }
         place = Place("run", 0, ["inputs.a", "inputs.b"], ["inputs.xs"], list(variables))
         start = Built({"id": "start", "type": "START"}, set(), ["out"], ["start.a"])
         built, edges = self.scope(place, pick.randint(2, 8), [start])
         built += self.ends(built, edges)
-        document = {
+        document: Spec = {
             "schema": "interlace/v1", "name": "generated", "variables": variables,
             "inputs": {"type": "object", "required": ["a", "b", "xs"], "properties": {
                 "a": {"type": "integer"}, "b": {"type": "integer"}, "xs": {"type": "array", "items": {"type": "integer"}}}},
@@ -83,10 +85,10 @@ class Generator:
             self.count += 1
             self.budget -= 1
             sources = self.sources(place, built, long)
-            uses = bool(place.variables) and self.chance(0.3)
-            if uses and last_use is not None and last_use not in sources and last_use.handles:
-                if not any(last_use.spec["id"] in source.before for source in sources):
-                    sources.append(last_use)
+            uses = bool(place.variables) and self.chance(0.4)
+            if uses and last_use is not None and last_use.handles:
+                known = set().union(*({source.spec["id"], *source.before} for source in sources))
+                sources += [] if last_use.spec["id"] in known else [last_use]
             name = f"n{self.count}"
             before = set().union(*({source.spec["id"], *source.before} for source in sources))
             node = self.node(name, before, place, [b for b in built if b.spec["id"] in before], uses)
@@ -110,8 +112,12 @@ class Generator:
     def incoming(self, node: Built, sources: list[Built]) -> list[Spec]:
         edges = []
         for source in sources:
-            handles = self.random.sample(source.handles, min(len(source.handles), self.random.choice((1, 1, 1, 2, 3))))
-            edges += [{"from": source.spec["id"], "handle": handle, "to": node.spec["id"]} for handle in handles]
+            handles = self.random.sample(
+                source.handles, min(len(source.handles), self.random.choice((1, 1, 1, 2, 3)))
+            )
+            edges += [
+                {"from": source.spec["id"], "handle": handle, "to": node.spec["id"]} for handle in handles
+            ]
         return edges
 
     def jumps(self, built: list[Built]) -> list[Spec]:
@@ -145,7 +151,9 @@ class Generator:
                     key = f"{reference.replace('.', '_')}_{number}"
                     outputs[key] = f"{{{{ ({reference} | default(none)) }}}}"
             if self.chance(0.3):
-                outputs["same" if self.chance(0.4) else f"s{number}"] = self.value(seen, Place("run", 0, ["inputs.a"]))
+                outputs["same" if self.chance(0.4) else f"s{number}"] = self.value(
+                    seen, Place("run", 0, ["inputs.a"])
+                )
             end = Built({"id": f"end{number}", "type": "END", "config": {"outputs": outputs}}, before, [])
             if self.chance(0.2):
                 end.spec["join"] = "all"
@@ -168,24 +176,31 @@ class Generator:
 
     def value(self, seen: list[Built], place: Place) -> str:
         near = [reference for node in seen for reference in node.reads]
-        if near and self.chance(self.troubles / 2):
+        if near and self.chance(self.troubles):
             return f"{{{{ {self.random.choice(near)} }}}}"
         return f"{{{{ {self.sum(seen, place)} }}}}"
 
     def condition(self, seen: list[Built], place: Place) -> str:
+        near = [reference for node in seen for reference in node.reads]
+        if near and self.chance(self.troubles / 2):
+            return f"{self.random.choice(near)} > 1"
         return f"{self.sum(seen, place)} {self.random.choice('><')} {self.random.randrange(8)}"
 
     # -- nodes ----------------------------------------------------------------------------------------------------------
 
     def node(self, name: str, before: set[str], place: Place, seen: list[Built], uses: bool) -> Built:
-        kinds = {"ECHO": 4, "FAIL": 10 * self.troubles, "PICK": 1.5, "CONDITION": 2.5}
+        kinds = {"ECHO": 4, "FAIL": (10 + 5 * place.depth) * self.troubles, "PICK": 1.5, "CONDITION": 2.5}
         if place.depth < DEPTH and self.budget > 0:
-            kinds |= {"ITERATION": 1.2, "LOOP": 1.2}
+            kinds |= {"ITERATION": 1.6, "LOOP": 1.6}
         kind = self.random.choices(list(kinds), list(kinds.values()))[0]
         if uses and kind in ("ECHO", "FAIL", "PICK"):
             reads = kind == "ECHO" and self.chance(0.4)
             kind = "ECHO" if reads else "VARIABLE_ASSIGN"
-            place = Place(place.kind, place.depth, [*place.reads, *map(self.read, place.variables)]) if reads else place
+            place = (
+                Place(place.kind, place.depth, [*place.reads, *map(self.read, place.variables)])
+                if reads
+                else place
+            )
         spec: Spec = {"id": name, "type": kind}
         node = Built(spec, before, ["out"])
         if uses:
@@ -205,8 +220,12 @@ class Generator:
             spec["join"] = "all"
         if self.chance(self.troubles / 3):
             spec["disabled"] = True
+        if spec["type"] in ("ITERATION", "LOOP") and self.chance(0.4):
+            spec["retry"] = self.retry()
         policy = self.random.choice(("stop", "stop", "continue", "branch", "branch", "continue"))
-        if policy != "stop" and (spec["type"] in ("FAIL", "ITERATION", "LOOP") or self.chance(0.3)):
+        if policy != "stop" and (
+            spec["type"] in ("FAIL", "ITERATION", "LOOP", "CONDITION") or self.chance(0.3)
+        ):
             spec["on_error"] = policy
             node.shown += [f"{name}.error.node", f"{name}.error.attempt"]
             if policy == "branch":
@@ -220,13 +239,18 @@ class Generator:
         node.shown = list(node.reads)
 
     def fail(self, node: Built, place: Place, seen: list[Built], writable: list[str]) -> None:
-        node.spec["config"] = {"type": self.random.choice(("boom", "boom", "timeout")), "times": self.random.choice((1, 2, 3, 99))}
+        node.spec["config"] = {
+            "type": self.random.choice(("boom", "boom", "timeout")),
+            "times": self.random.choice((1, 2, 3, 99)),
+        }
         if self.chance(0.6):
-            node.spec["retry"] = {"max": self.random.randint(1, 3), "delay": 0.001, "jitter": False}
-            if self.chance(0.7):
-                node.spec["retry"]["on"] = ["boom"]
+            node.spec["retry"] = self.retry()
         node.reads = [f"{node.spec['id']}.value"]
         node.shown = list(node.reads)
+
+    def retry(self) -> Spec:
+        retry: Spec = {"max": self.random.randint(1, 3), "delay": 0.001, "jitter": False}
+        return {**retry, "on": ["boom"]} if self.chance(0.7) else retry
 
     def pick(self, node: Built, place: Place, seen: list[Built], writable: list[str]) -> None:
         handles = ["a", "b", "c"][: self.random.randint(2, 3)]
@@ -235,14 +259,17 @@ class Generator:
         node.handles = handles[:]
 
     def branch(self, node: Built, place: Place, seen: list[Built], writable: list[str]) -> None:
-        cases = [{"id": name, "when": self.condition(seen, place)} for name in ("x", "y", "z")[: self.random.randint(1, 3)]]
+        cases = [
+            {"id": name, "when": self.condition(seen, place)}
+            for name in ("x", "y", "z")[: self.random.randint(1, 3)]
+        ]
         node.spec["config"] = {"cases": cases, "mode": self.random.choice(("first", "first", "every"))}
         node.handles = [*(case["id"] for case in cases), "else"]
         node.shown = [f"{node.spec['id']}.matched"]
 
     def variable_assign(self, node: Built, place: Place, seen: list[Built], writable: list[str]) -> None:
         own = Place("", 0, [*place.reads, *(self.read(v) for v in writable)])
-        changes = []
+        changes: list[Spec] = []
         for variable in self.random.sample(writable, self.random.randint(1, len(writable))):
             operation = self.random.choice(("set", "increment", "increment"))
             value = f"{{{{ {self.sum(seen, own)} }}}}" if changes else self.value(seen, own)
@@ -257,7 +284,9 @@ class Generator:
 
     # -- containers -----------------------------------------------------------------------------------------------------
 
-    def inner(self, place: Place, kind: str, seen: list[Built], extra: list[str], variables: list[str]) -> tuple[Place, list[Built], list[Spec]]:
+    def inner(
+        self, place: Place, kind: str, seen: list[Built], extra: list[str], variables: list[str]
+    ) -> tuple[Place, list[Built], list[Spec]]:
         reads = [*extra, *place.reads, *(reference for node in seen for reference in node.reads)]
         lists = [*place.lists, *(reference for node in seen for reference in node.lists)]
         inside = Place(kind, place.depth + 1, list(dict.fromkeys(reads)), lists, variables)
@@ -304,14 +333,20 @@ class Generator:
         jumpers = [edge["from"] for edge in edges if edge["to"].startswith("$")]
         if not jumpers or self.chance(0.1):
             return built
-        return [node for node in built if all(node.spec["id"] in b.before or node is b for b in built if b.spec["id"] in jumpers)]
+        return [
+            node
+            for node in built
+            if all(node.spec["id"] in b.before or node is b for b in built if b.spec["id"] in jumpers)
+        ]
 
     def loop(self, node: Built, place: Place, seen: list[Built], writable: list[str]) -> None:
         pick, name = self.random, node.spec["id"]
         own = [f"v{self.count}_{i}" for i in range(pick.randint(1, 2))]
         start = {variable: pick.choice((0, 1, self.value(seen, place))) for variable in own}
         extra = ["loop.round"]
-        inside, built, edges = self.inner(place, "LOOP", seen, extra, [*own, *own, *writable] if self.chance(0.7) else writable)
+        inside, built, edges = self.inner(
+            place, "LOOP", seen, extra, [*own, *own, *writable] if self.chance(0.7) else writable
+        )
         inside.reads += [variable for variable in own for _ in range(3)]
         config: Spec = {"variables": start, "max_rounds": pick.randint(1, 3)}
         looked = Place("", 0, [reference for reference in inside.reads if reference != "loop.round"])
@@ -320,7 +355,9 @@ class Generator:
             config["while"] = self.condition(readable, looked)
         if self.chance(0.4):
             config["until"] = self.condition(readable, looked)
-        if self.chance(0.7) or not ({"while", "until"} & config.keys() or any(e["to"] == "$break" for e in edges)):
+        if self.chance(0.7) or not (
+            {"while", "until"} & config.keys() or any(e["to"] == "$break" for e in edges)
+        ):
             config["on_max"] = "continue"
         if self.chance(0.3):
             config["output"] = f"{{{{ {self.sum(readable, looked)} }}}}"

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import json
 import re
-from collections import ChainMap
+from collections import ChainMap, Counter
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -34,7 +34,7 @@ class Nulls(dict[str, Any]):
     """The outputs of a failed node that is passed over: null, and what `default_output` gives."""
 
     def get(self, key: str, default: Any = None) -> Any:
-        return self[key] if key in self else None
+        return super().get(key)
 
 
 @dataclass
@@ -81,6 +81,8 @@ def evaluate(text: str, names: Names) -> Any:
     compared = re.fullmatch(r"(.*) (>|<|==) (-?\d+)", text)
     if compared:
         left, right = evaluate(compared[1], names), int(compared[3])
+        if not isinstance(left, int):
+            raise Failed({"type": "missing"})
         return {">": left > right, "<": left < right, "==": left == right}[compared[2]]
     values = [term(part, names) for part in text.split(" + ")]
     return values[0] if len(values) == 1 else sum(values)
@@ -121,6 +123,7 @@ class Interpreter:
         self.document, self.inputs, self.meaning = document, inputs, Meaning()
         self.variables = {name: spec["default"] for name, spec in document.get("variables", {}).items()}
         self.written: set[tuple[int, str]] = set()
+        self.failures: Counter[str] = Counter()
 
     def run(self) -> Meaning:
         names: Names = ChainMap({}, {"inputs": self.inputs, "vars": self.variables})
@@ -138,7 +141,9 @@ class Interpreter:
             meaning.outputs = {key: value for name in ran for key, value in names[name].items()}
         return meaning
 
-    def scope(self, body: Spec, prefix: str, names: Names, frames: list[Any]) -> tuple[str, list[dict[str, Any]]]:
+    def scope(
+        self, body: Spec, prefix: str, names: Names, frames: list[Any]
+    ) -> tuple[str, list[dict[str, Any]]]:
         """Run the nodes of a scope into `names.maps[0]`: done, fail, $break or $continue, and the errors of fail."""
         order, before = ordered(body["nodes"], body["edges"])
         chosen: dict[str, set[str]] = {}
@@ -187,13 +192,22 @@ class Interpreter:
         retry, attempt = node.get("retry", {"max": 0}), 1
         while True:
             try:
-                outputs, handles = self.work(node, path, attempt, names, frames)
+                outputs, handles = self.work(node, path, names, frames)
             except Failed as failure:
                 kind = failure.errors[0]["type"]
                 if attempt <= retry["max"] and (kind in retry["on"] if "on" in retry else kind in RETRYABLE):
                     attempt += 1
+                    inside = (f"{path}[", f"{path}#")
+                    self.meaning.nodes = {
+                        at: s for at, s in self.meaning.nodes.items() if not at.startswith(inside)
+                    }
+                    if len(failure.errors) > 1 or any(at.startswith(inside) for at in self.meaning.free):
+                        raise Ambiguous(path) from None
                     continue
-                errors = [{"node": node["id"], "path": path, "attempt": attempt, **error} for error in failure.errors]
+                errors = [
+                    {"node": node["id"], "path": path, "attempt": attempt, **error}
+                    for error in failure.errors
+                ]
                 self.meaning.nodes[path] = "failed"
                 return self.handled(node, errors, names)
             names.maps[0][node["id"]] = outputs
@@ -213,7 +227,9 @@ class Interpreter:
 
     # -- node types -----------------------------------------------------------------------------------------------------
 
-    def work(self, node: Spec, path: str, attempt: int, names: Names, frames: list[Any]) -> tuple[Any, set[str]]:
+    def work(  # noqa: PLR0911 - one a node type
+        self, node: Spec, path: str, names: Names, frames: list[Any]
+    ) -> tuple[Any, set[str]]:
         kind, config = node["type"], node.get("config", {})
         if kind == "START":
             return dict(self.inputs), {"out"}
@@ -222,9 +238,10 @@ class Interpreter:
         if kind == "ECHO":
             return {"value": resolve(config["value"], names)}, {"out"}
         if kind == "FAIL":
-            if attempt <= config["times"]:
+            if self.failures[path] < config["times"]:
+                self.failures[path] += 1
                 raise Failed({"type": config["type"]})
-            return {"value": attempt}, {"out"}
+            return {"value": self.failures[path] + 1}, {"out"}
         if kind == "PICK":
             return {}, set(config["take"])
         if kind == "CONDITION":
@@ -232,7 +249,9 @@ class Interpreter:
             for case in config["cases"]:
                 if (config["mode"] == "every" or not hits) and evaluate(case["when"], names):
                     hits.append(case["id"])
-            return {"matched": hits if config["mode"] == "every" else (hits or ["else"])[0]}, set(hits or ["else"])
+            return {"matched": hits if config["mode"] == "every" else (hits or ["else"])[0]}, set(
+                hits or ["else"]
+            )
         if kind == "VARIABLE_ASSIGN":
             return self.assign(config, names, frames), {"out"}
         inside = self.iterate if kind == "ITERATION" else self.loop
@@ -269,8 +288,11 @@ class Interpreter:
                 if how == "$continue":
                     results.append(None)
                 else:
-                    how, failures = "fail", [{"type": "missing", "node": node["id"], "path": f"{path}[{index}]", "attempt": 1}]
-            if how == "$break" and together or len(failures) > 1 and policy != "stop":
+                    how, failures = (
+                        "fail",
+                        [{"type": "missing", "node": node["id"], "path": f"{path}[{index}]", "attempt": 1}],
+                    )
+            if (how == "$break" and together) or (len(failures) > 1 and policy != "stop"):
                 raise Ambiguous(path)
             if how == "fail" and policy == "stop":
                 stops[index] = failures

@@ -105,7 +105,7 @@ def test_waiting_bodies_and_resuming() -> None:
     )
     assert (found.inputs, found.variables, found.started_at) == ({"a": 1}, {"total": 0}, 101.0)
     assert found.nodes["each"].items == {0: "succeeded", 1: "failed"}
-    assert (found.nodes["loop"].round, found.nodes["loop"].variables) == (2, {"x": 5})
+    assert (found.nodes["loop"].round, found.nodes["loop"].round_variables) == (2, {"x": 5})
     assert (found.status, found.reason) == ("cancelled", "stopped")
 
 
