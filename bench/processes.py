@@ -9,6 +9,7 @@ import subprocess
 import sys
 import time
 from collections.abc import Awaitable, Callable, Sequence
+from functools import partial
 from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import Any
@@ -31,10 +32,12 @@ async def many_small(reps: int) -> list[Row]:
         async with engine() as opened:
             pinned = await opened.pinned(workloads.code(40, 10, sandbox=sandbox))
 
-            async def ours(opened: Any = opened, pinned: Any = pinned) -> Any:
-                return await opened.run(pinned, {"seed": ""})
-
-            figures = await alternate(ours, None, same({"value": _FIB[10]}), reps=max(3, reps // 2))
+            figures = await alternate(
+                partial(opened.run, pinned, {"seed": ""}),
+                None,
+                same({"value": _FIB[10]}),
+                reps=max(3, reps // 2),
+            )
         what = f"40 x fib(10), one CODE node after the other, sandbox {sandbox}"
         goal = "" if target is None else f"≤ {target:,.0f} ms"
         rows.append(timed("CODE", what, figures, target=goal, met=None if target is None else below(target)))
@@ -54,9 +57,7 @@ async def one_large(reps: int) -> list[Row]:
     async with engine() as opened:
         pinned = await opened.pinned(workloads.code(1, 33))
 
-        async def ours() -> Any:
-            return await opened.run(pinned, {"seed": ""})
-
+        ours = partial(opened.run, pinned, {"seed": ""})
         figures = await alternate(ours, plain, same({"value": _FIB[33]}), reps=max(reps, 10))
     return [
         timed(
@@ -115,9 +116,7 @@ async def journal(reps: int) -> list[Row]:
             figures = Figures()
             for _ in range(reps):
                 (written,) = await started(store, 1)
-                sample = await once(
-                    lambda written=written, commit=commit: chain(written, nodes, commit=commit)
-                )  # type: ignore[misc]
+                sample = await once(partial(chain, written, nodes, commit=commit))
                 per_event = 1e3 / (2 * nodes)
                 figures.ours.append(Sample(sample.wall * per_event, sample.cpu * per_event))
             rows.append(Row("journal", f"an event: {what}", figures.wall, "µs", best=figures.best))

@@ -8,6 +8,7 @@ import json
 import sys
 from collections.abc import AsyncIterator, Awaitable, Callable
 from contextlib import asynccontextmanager
+from functools import partial
 from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import Any
@@ -103,14 +104,18 @@ async def _validation(name: str, count: int, target: float, reps: int) -> list[R
     """Every turn has a text of its own, so that nothing is known from the turn before."""
     async with engine() as opened:
         documents = opened.platform.documents
+
+        async def checked(text: str) -> Any:
+            return await documents.check(load(text))
+
         texts = (_renamed(count, turn) for turn in itertools.count())
         check, run = Figures(), Figures()
         for turn in range(reps + 1):
             text = next(texts)
-            limit = await once(_sync(lambda text=text: limits.walk(text)), same(count + 2))  # type: ignore[misc]
-            ours = await once(lambda text=text: documents.check(load(text)), _valid)  # type: ignore[misc]
+            limit = await once(_sync(partial(limits.walk, text)), same(count + 2))
+            ours = await once(partial(checked, text), _valid)
             fresh = next(texts)
-            pinned = await once(lambda text=fresh: documents.from_text(text))  # type: ignore[misc]
+            pinned = await once(partial(documents.from_text, fresh))
             if turn:
                 check.ours.append(ours)
                 check.limit.append(limit)
@@ -215,10 +220,7 @@ async def scaling(reps: int) -> list[Row]:
             figures = Figures()
             for turn in range(max(2, reps // 3) + 1):
                 little = await once(repeated, same([workloads.expected(small)] * times))
-                much = await once(
-                    lambda opened=opened, many=many: opened.run(many, SEED),  # type: ignore[misc]
-                    same(workloads.expected(large)),
-                )
+                much = await once(partial(opened.run, many, SEED), same(workloads.expected(large)))
                 if turn:
                     figures.limit.append(_per_node(little, 200 * times))
                     figures.ours.append(_per_node(much, 10_000))

@@ -185,7 +185,7 @@ def test_a_template_of_one_expression_hands_the_text_on(table):
     assert compile_template("{{ a }}").evaluate(table({"a": text})) is text
     assert compile_template("{{ a }}").evaluate(table({"a": [1, None]})) == "[1,null]"
     assert compile_template("{{ a }}", autoescape=True).evaluate(table({"a": "<b>"})) == "&lt;b&gt;"
-    with pytest.raises(ExpressionError, match="line 1: .*gone"):
+    with pytest.raises(ExpressionError, match=r"line 1: .*gone"):
         compile_template("{{ a.gone }}").evaluate(table({"a": {}}))
 
 
