@@ -57,7 +57,9 @@ def draw_graph(document: Document) -> str:
     bottom = max(box.y + box.high / 2 for box in boxes.values()) + 24
     parts = [_edge(boxes, edge.from_, edge.handle, edge.to) for edge in document.edges]
     parts += [_box(box) for box in boxes.values()]
-    return _canvas(left, 0, right - left, bottom, "".join(parts), f"The workflow {document.name!r} as a graph", "#ffffff")
+    return _canvas(
+        left, 0, right - left, bottom, "".join(parts), f"The workflow {document.name!r} as a graph", "#ffffff"
+    )
 
 
 def _place(document: Document) -> dict[str, Box]:
@@ -156,7 +158,13 @@ def run_example() -> list[str]:
     report, _, rest = outputs.rpartition("\n\n")
     console = Console(file=io.StringIO(), width=116, color_system=None, record=True)
     console.print(Markdown(report))
-    return [f"$ INTERLACE_DATABASE_ALLOW=examples/data/ {command}", *kept, "report:", *console.export_text().rstrip().splitlines(), rest]
+    return [
+        f"$ INTERLACE_DATABASE_ALLOW=examples/data/ {command}",
+        *kept,
+        "report:",
+        *console.export_text().rstrip().splitlines(),
+        rest,
+    ]
 
 
 def draw_terminal(lines: list[str]) -> str:
@@ -167,7 +175,10 @@ def draw_terminal(lines: list[str]) -> str:
         f'<text x="24" y="{56 + index * LINE}" fill="{MARKS.get(line[:1], "#c9d1d9")}" xml:space="preserve">{escape(line)}</text>'
         for index, line in enumerate(lines)
     )
-    dots = "".join(f'<circle cx="{24 + 18 * i}" cy="22" r="5" fill="{c}"/>' for i, c in enumerate(("#f85149", "#d29922", "#3fb950")))
+    dots = "".join(
+        f'<circle cx="{24 + 18 * i}" cy="22" r="5" fill="{c}"/>'
+        for i, c in enumerate(("#f85149", "#d29922", "#3fb950"))
+    )
     content = f'{dots}<g font-family="{MONO}" font-size="13">{rows}</g>'
     return _canvas(0, 0, wide, high, content, "A run of the first example in a terminal", "#0d1117")
 

@@ -150,7 +150,9 @@ class Document(Model):
         default_factory=lambda: Settings(), title="Settings", description="What holds for the whole run."
     )
     triggers: list[dict[str, Any]] = Field(default_factory=list, description="Take effect on publishing.")
-    nodes: list[NodeSpec] = Field(description="Exactly one START, at least one END; the order does not matter.")
+    nodes: list[NodeSpec] = Field(
+        description="Exactly one START, at least one END; the order does not matter."
+    )
     edges: list[Edge] = Field(
         default_factory=list, description="What follows what; `a -> b` and `a.handle -> b` are short forms."
     )

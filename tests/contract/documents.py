@@ -122,7 +122,9 @@ def document(kind: str, config: dict[str, Any], **shared: Any) -> dict[str, Any]
         for root, fields in names.items()
         if root not in RESERVED
     ]
-    variables = {entry["variable"]: {"type": "number", "default": 0} for entry in config.get("assignments", ())}
+    variables = {
+        entry["variable"]: {"type": "number", "default": 0} for entry in config.get("assignments", ())
+    }
     spec: dict[str, Any] = {"id": NODE, "type": kind, "config": config, **shared}
     if kind in BODIES:
         spec["body"] = BODIES[kind]
@@ -136,7 +138,10 @@ def document(kind: str, config: dict[str, Any], **shared: Any) -> dict[str, Any]
         "inputs": {"type": "object", "properties": {name: {} for name in names.get("inputs", {})}},
         "variables": variables,
         "nodes": chain,
-        "edges": [*between, *({"from": chain[-2]["id"], "handle": handle, "to": done["id"]} for handle in last)],
+        "edges": [
+            *between,
+            *({"from": chain[-2]["id"], "handle": handle, "to": done["id"]} for handle in last),
+        ],
     }
 
 
@@ -147,7 +152,9 @@ def given(config: dict[str, Any]) -> dict[str, Any]:
 
 def _references(value: Any) -> Iterator[tuple[str, str]]:
     if isinstance(value, str):
-        yield from re.findall(r"(?<![\w.'\"/])([A-Za-z_]\w*)\.([A-Za-z_]\w*)", value) if _is_code(value) else ()
+        yield from (
+            re.findall(r"(?<![\w.'\"/])([A-Za-z_]\w*)\.([A-Za-z_]\w*)", value) if _is_code(value) else ()
+        )
     elif isinstance(value, dict):
         for entry in value.values():
             yield from _references(entry)
