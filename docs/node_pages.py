@@ -51,12 +51,12 @@ def _index(registry: Registry) -> str:
         "([durability](../../guide/durability.md)). A type may decide by its config, as HTTP does by the method.\n\n"
         "## Fields that every node has\n\nThey stand beside `id` and `type`, not in `config`.\n\n"
     )
-    definitions = Document.model_json_schema(by_alias=True)["$defs"]
-    schema = definitions["NodeSpec"]
-    shared = {name: entry for name, entry in schema["properties"].items() if name not in ("config",)}
+    models = Document.model_json_schema(by_alias=True)["$defs"]
+    schema, definitions = models["NodeSpec"], {name: models[name] for name in ("Retry", "Wait", "Body")}
+    shared = {name: entry for name, entry in schema["properties"].items() if name != "config"}
     text += _fields(shared, set(schema["required"]), definitions)
-    for name in ("Retry", "Wait", "Body"):
-        text += f"\n## {name}\n\n" + _model(definitions[name], definitions)
+    for name, model in definitions.items():
+        text += f"\n## {name}\n\n" + _model(model, definitions)
     return text
 
 

@@ -92,7 +92,7 @@ def settings_page() -> str:
         f" defaults. In `{CONFIG_FILE}` a setting has its name in lower case without the prefix: `port = 8700`."
         " `interlace doctor` prints the effective settings, secrets masked.\n\n"
         f"{table(['variable', 'type', 'default', 'meaning'], rows)}\n"
-        "Lists are written `a, b` in a variable and `[\"a\", \"b\"]` in the file.\n\n"
+        'Lists are written `a, b` in a variable and `["a", "b"]` in the file.\n\n'
         "## Values of runs\n\n"
         "| variable | meaning |\n|---|---|\n"
         "| `INTERLACE_ENV_<NAME>` | A non-secret value, read as `env.<name>` (in lower case) and by ENV nodes;"

@@ -147,7 +147,7 @@ class Document(Model):
         default_factory=dict, description="Run variables by name, read as `vars.<name>`."
     )
     settings: Settings = Field(
-        default_factory=lambda: Settings(), title="Settings", description="What holds for the whole run."
+        default_factory=Settings, title="Settings", description="What holds for the whole run."
     )
     triggers: list[dict[str, Any]] = Field(default_factory=list, description="Take effect on publishing.")
     nodes: list[NodeSpec] = Field(
@@ -156,7 +156,7 @@ class Document(Model):
     edges: list[Edge] = Field(
         default_factory=list, description="What follows what; `a -> b` and `a.handle -> b` are short forms."
     )
-    ui: Ui = Field(default_factory=lambda: Ui(), title="UI", description="What only an editor reads.")
+    ui: Ui = Field(default_factory=Ui, title="UI", description="What only an editor reads.")
 
     def walk(self) -> Iterator[tuple[NodeSpec, Body | Document]]:
         """Every node of the document with the body that holds it, bodies included."""

@@ -7,6 +7,7 @@ import sqlite3
 from collections.abc import AsyncIterator, Callable, Iterator
 from contextlib import asynccontextmanager
 from dataclasses import dataclass, field
+from itertools import pairwise
 from pathlib import Path
 from typing import Any
 
@@ -131,7 +132,7 @@ def document(kind: str, config: dict[str, Any], **shared: Any) -> dict[str, Any]
     start = spec if kind == "START" else {"id": "start", "type": "START"}
     done = spec if kind == "END" else {"id": "done", "type": "END", "config": {"outputs": {"ran": True}}}
     chain = [start, *before, *([] if kind in ENDS else [spec]), done]
-    between = edges(*(f"{a['id']} -> {b['id']}" for a, b in zip(chain[:-2], chain[1:-1], strict=True)))
+    between = edges(*(f"{a['id']} -> {b['id']}" for a, b in pairwise(chain[:-1])))
     last = ("out",) if kind in ENDS else node_of(kind).handles()
     return {
         "name": f"example of {kind}",
