@@ -19,7 +19,13 @@ from interlace.engine.registry import Registry
 from interlace.ui_schema.catalogue import describe
 
 FOLDER = Path(__file__).resolve().parent.parent / "nodes"
-_GROUPS = {"flow": "Begin and end", "logic": "Logic", "data": "Data", "connect": "Connections", "code": "Code"}
+_GROUPS = {
+    "flow": "Begin and end",
+    "logic": "Logic",
+    "data": "Data",
+    "connect": "Connections",
+    "code": "Code",
+}
 
 
 def node_pages() -> dict[str, str]:
@@ -45,12 +51,12 @@ def _index(registry: Registry) -> str:
         "([durability](../../guide/durability.md)). A type may decide by its config, as HTTP does by the method.\n\n"
         "## Fields that every node has\n\nThey stand beside `id` and `type`, not in `config`.\n\n"
     )
-    definitions = Document.model_json_schema(by_alias=True)["$defs"]
-    schema = definitions["NodeSpec"]
-    shared = {name: entry for name, entry in schema["properties"].items() if name not in ("config",)}
+    models = Document.model_json_schema(by_alias=True)["$defs"]
+    schema, definitions = models["NodeSpec"], {name: models[name] for name in ("Retry", "Wait", "Body")}
+    shared = {name: entry for name, entry in schema["properties"].items() if name != "config"}
     text += _fields(shared, set(schema["required"]), definitions)
-    for name in ("Retry", "Wait", "Body"):
-        text += f"\n## {name}\n\n" + _model(definitions[name], definitions)
+    for name, model in definitions.items():
+        text += f"\n## {name}\n\n" + _model(model, definitions)
     return text
 
 
@@ -137,12 +143,20 @@ def _errors(node_type: type[Node[Any, Any]]) -> str:
     kinds = sorted({kind for kind in _own_kinds(Path(module)) if kind in KINDS})
     text += table(["error.type", "meaning"], [(code(kind), KINDS[kind]) for kind in kinds])
     more = "Further kinds" if kinds else "Kinds"
-    return f"{text}\n{more}: [error kinds](../error-kinds.md).\n" if kinds else f"{text}{more}: [error kinds](../error-kinds.md).\n"
+    return (
+        f"{text}\n{more}: [error kinds](../error-kinds.md).\n"
+        if kinds
+        else f"{text}{more}: [error kinds](../error-kinds.md).\n"
+    )
 
 
 def _raises(doc: str) -> str:
     _, found, rest = doc.partition("Raises:\n")
-    return " ".join(line.strip() for line in rest.splitlines()).removeprefix("NodeError: ").strip() if found else ""
+    return (
+        " ".join(line.strip() for line in rest.splitlines()).removeprefix("NodeError: ").strip()
+        if found
+        else ""
+    )
 
 
 def _own_kinds(path: Path) -> Iterator[str]:

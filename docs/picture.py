@@ -57,7 +57,8 @@ def draw_graph(document: Document) -> str:
     bottom = max(box.y + box.high / 2 for box in boxes.values()) + 24
     parts = [_edge(boxes, edge.from_, edge.handle, edge.to) for edge in document.edges]
     parts += [_box(box) for box in boxes.values()]
-    return _canvas(left, 0, right - left, bottom, "".join(parts), f"The workflow {document.name!r} as a graph", "#ffffff")
+    title = f"The workflow {document.name!r} as a graph"
+    return _canvas(left, right - left, bottom, "".join(parts), title=title, ground="#ffffff")
 
 
 def _place(document: Document) -> dict[str, Box]:
@@ -136,7 +137,7 @@ def _group(kind: str) -> str:
 # -- the terminal ------------------------------------------------------------------------------------------------------
 
 LINE, CHARACTER = 18, 7.83
-MARKS = {"✓": "#3fb950", "✗": "#f85149", "–": "#8b949e", "$": "#e6edf3"}
+MARKS = {"✓": "#3fb950", "✗": "#f85149", "\N{EN DASH}": "#8b949e", "$": "#e6edf3"}
 
 
 def run_example() -> list[str]:
@@ -156,7 +157,13 @@ def run_example() -> list[str]:
     report, _, rest = outputs.rpartition("\n\n")
     console = Console(file=io.StringIO(), width=116, color_system=None, record=True)
     console.print(Markdown(report))
-    return [f"$ INTERLACE_DATABASE_ALLOW=examples/data/ {command}", *kept, "report:", *console.export_text().rstrip().splitlines(), rest]
+    return [
+        f"$ INTERLACE_DATABASE_ALLOW=examples/data/ {command}",
+        *kept,
+        "report:",
+        *console.export_text().rstrip().splitlines(),
+        rest,
+    ]
 
 
 def draw_terminal(lines: list[str]) -> str:
@@ -167,19 +174,22 @@ def draw_terminal(lines: list[str]) -> str:
         f'<text x="24" y="{56 + index * LINE}" fill="{MARKS.get(line[:1], "#c9d1d9")}" xml:space="preserve">{escape(line)}</text>'
         for index, line in enumerate(lines)
     )
-    dots = "".join(f'<circle cx="{24 + 18 * i}" cy="22" r="5" fill="{c}"/>' for i, c in enumerate(("#f85149", "#d29922", "#3fb950")))
+    dots = "".join(
+        f'<circle cx="{24 + 18 * i}" cy="22" r="5" fill="{c}"/>'
+        for i, c in enumerate(("#f85149", "#d29922", "#3fb950"))
+    )
     content = f'{dots}<g font-family="{MONO}" font-size="13">{rows}</g>'
-    return _canvas(0, 0, wide, high, content, "A run of the first example in a terminal", "#0d1117")
+    return _canvas(0, wide, high, content, title="A run of the first example in a terminal", ground="#0d1117")
 
 
-def _canvas(left: float, top: float, wide: float, high: float, content: str, title: str, ground: str) -> str:
+def _canvas(left: float, wide: float, high: float, content: str, *, title: str, ground: str) -> str:
     """An SVG on an opaque card, so that it reads the same on light and dark pages."""
     return (
-        f'<svg xmlns="http://www.w3.org/2000/svg" viewBox="{left:g} {top:g} {wide:g} {high:g}" width="{wide:g}" height="{high:g}" role="img"'
+        f'<svg xmlns="http://www.w3.org/2000/svg" viewBox="{left:g} 0 {wide:g} {high:g}" width="{wide:g}" height="{high:g}" role="img"'
         f' font-family="{SANS}"><title>{escape(title)}</title>'
         '<defs><marker id="tip" viewBox="0 0 8 8" refX="1" refY="4" markerWidth="7" markerHeight="7" orient="auto">'
         '<path d="M0 0 L8 4 L0 8 z" fill="#8c959f"/></marker></defs>'
-        f'<rect x="{left + 1:g}" y="{top + 1:g}" width="{wide - 2:g}" height="{high - 2:g}" rx="10" fill="{ground}" stroke="#8c959f"/>'
+        f'<rect x="{left + 1:g}" y="1" width="{wide - 2:g}" height="{high - 2:g}" rx="10" fill="{ground}" stroke="#8c959f"/>'
         f"{content}</svg>\n"
     )
 

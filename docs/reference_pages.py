@@ -10,13 +10,14 @@ from typing import Any
 import typer.main
 from markdown import as_json, code, table, type_name
 
-from interlace.engine.errors import is_retryable
+from interlace.engine.errors import StoreError, is_retryable
 from interlace.engine.events import EVENT_TYPES
 from interlace.engine.kinds import GROUPS
 from interlace.engine.validate import codes
 from interlace.flows.settings import CONFIG_FILE, Settings
 from interlace.server.app import create_app
 from interlace.server.cli.main import app
+from interlace.server.problems import _STATUS
 
 ROOT = Path(__file__).resolve().parent.parent
 
@@ -28,7 +29,9 @@ def commands_page() -> str:
     """Every command of `interlace` with its arguments and options."""
     found = list(commands())
     text = "# Commands\n\nExit codes: 0 done, 1 the run or check failed, 2 wrong use or a bad document, 3 not reachable or suspended.\n\n"
-    text += table(["command", "does"], [(f"[`{path}`](#{path.replace(' ', '-')})", _first(c.help)) for path, c in found])
+    text += table(
+        ["command", "does"], [(f"[`{path}`](#{path.replace(' ', '-')})", _first(c.help)) for path, c in found]
+    )
     for path, command in found:
         text += f"\n## {path}\n\n{command.help}\n\n{_parameters(command.params)}"
     return text
@@ -89,24 +92,16 @@ def settings_page() -> str:
         f" defaults. In `{CONFIG_FILE}` a setting has its name in lower case without the prefix: `port = 8700`."
         " `interlace doctor` prints the effective settings, secrets masked.\n\n"
         f"{table(['variable', 'type', 'default', 'meaning'], rows)}\n"
-        "Lists are written `a, b` in a variable and `[\"a\", \"b\"]` in the file.\n\n"
+        'Lists are written `a, b` in a variable and `["a", "b"]` in the file.\n\n'
         "## Values of runs\n\n"
         "| variable | meaning |\n|---|---|\n"
-        "| `INTERLACE_ENV_<NAME>` | A non-secret value, read as `env.<name>` and by ENV nodes;"
+        "| `INTERLACE_ENV_<NAME>` | A non-secret value, read as `env.<name>` (in lower case) and by ENV nodes;"
         f" wins over `[environments.<environment>]` of `{CONFIG_FILE}`. |\n"
-        "| `INTERLACE_SECRETS_<NAME>` | A secret, read as `secrets.<name>` in fields marked secret. |\n"
+        "| `INTERLACE_SECRETS_<NAME>` | A secret, read as `secrets.<name>` (in lower case) in fields marked secret. |\n"
     )  # fmt: skip
 
 
 # -- validation codes --------------------------------------------------------------------------------------------------
-
-_CODE_GROUPS = {
-    "Text": codes._TEXT,
-    "Shape": codes._SHAPE,
-    "Structure": codes._STRUCTURE,
-    "References and expressions": codes._REFERENCES,
-    "Variables, outputs, calls": codes._RUN,
-}
 
 
 def codes_page() -> str:
@@ -115,7 +110,7 @@ def codes_page() -> str:
         "# Validation codes\n\n`interlace validate FILE` reports all problems of a document at once, each with a code, the node,"
         " the field, the line and, where there is one, the fix. Errors block running and publishing, warnings do not.\n"
     )
-    for title, group in _CODE_GROUPS.items():
+    for title, group in codes.GROUPS.items():
         rows = [(code(name), entry.severity, entry.meaning) for name, entry in group.items()]
         text += f"\n## {title}\n\n{table(['code', 'severity', 'meaning'], rows)}"
     rows = [(code(name), ", ".join(kinds)) for name, kinds in sorted(node_codes().items())]
@@ -148,7 +143,9 @@ def kinds_page() -> str:
         " kinds marked *retried* are retried ([errors and retries](../guide/errors.md)).\n"
     )
     for title, kinds in GROUPS.items():
-        rows = [(code(kind), "retried" if is_retryable(kind) else "", meaning) for kind, meaning in kinds.items()]
+        rows = [
+            (code(kind), "retried" if is_retryable(kind) else "", meaning) for kind, meaning in kinds.items()
+        ]
         text += f"\n## {title}\n\n{table(['error.type', '', 'meaning'], rows)}"
     return text + (
         "\n## Families\n\n| error.type | | meaning |\n|---|---|---|\n"
@@ -166,13 +163,13 @@ EVENTS: dict[str, tuple[str, str]] = {
     "run.suspended": ("Everything that is left waits; no process holds the run.", ""),
     "run.resumed": ("A suspended run goes on.", ""),
     "run.succeeded": ("The run ended well.", "outputs"),
-    "run.failed": ("The run ended with an error.", "error, outputs"),
+    "run.failed": ("The run ended with an error.", "error"),
     "run.cancelled": ("Somebody cancelled the run.", "reason"),
-    "node.started": ("An attempt began.", "effects, key"),
+    "node.started": ("An attempt began.", "effects"),
     "node.retrying": ("An attempt failed and another follows.", "error, delay"),
-    "node.succeeded": ("The node has its outputs.", "outputs, handles, elapsed_ms, variables, disabled"),
-    "node.failed": ("The node failed for good.", "error, handled, handles, outputs"),
-    "node.skipped": ("The node does not run.", "reason"),
+    "node.succeeded": ("The node has its outputs.", "outputs, handles, elapsed_ms, variables, why"),
+    "node.failed": ("The node failed for good.", "error, handled"),
+    "node.skipped": ("The node does not run.", "reason, handles"),
     "node.suspended": ("The node waits for a time.", "until"),
     "node.cancelled": ("The node was interrupted.", ""),
     "node.unknown": ("An attempt was interrupted and its outcome is unknown.", "effects"),
@@ -187,8 +184,14 @@ EVENTS: dict[str, tuple[str, str]] = {
 
 def events_page() -> str:
     """Every event of a run's journal."""
-    assert set(EVENTS) == EVENT_TYPES, sorted(set(EVENTS) ^ EVENT_TYPES)
-    rows = [(code(kind), meaning, ", ".join(code(d) for d in data.split(", ") if d)) for kind, (meaning, data) in EVENTS.items()]
+    rows = [
+        (code(kind), meaning, ", ".join(code(d) for d in data.split(", ") if d))
+        for kind, (meaning, data) in EVENTS.items()
+    ]
+    if set(EVENTS) != EVENT_TYPES:
+        raise SystemExit(
+            f"docs/reference_pages.py: events to add or remove: {sorted(set(EVENTS) ^ EVENT_TYPES)}"
+        )
     return (
         "# Events\n\nA run's journal is a list of events. `interlace runs events RUN`, the live progress and"
         " `GET /api/v1/runs/{run_id}/events` read the same list. An event has `seq` (from 1, without gaps), `type`, `at` (Unix"
@@ -214,8 +217,30 @@ def routes_page() -> str:
         "# HTTP API\n\nJSON over HTTP at the address of `interlace serve`; the OpenAPI document is at `/openapi.json`, a page to try it"
         " at `/docs`. Send an API key as `Authorization: Bearer il_…`: `interlace user key create` makes one, and `owner.key` in"
         " `INTERLACE_HOME` holds the owner's. Errors are `application/problem+json` with a stable `code`; a bad document or bad inputs"
-        f" answer 422 with all `problems`.\n\n{table(['route', 'does'], rows)}{details}"
+        f" answer 422 with all `problems`.\n\n{table(['route', 'does'], rows)}\n## Problem codes\n\n"
+        f"{table(['code', 'status'], [(code(name), status) for name, status in sorted(problem_codes())])}{details}"
     )
+
+
+def problem_codes() -> set[tuple[str, int]]:
+    """Every `code` of the API with its status: written out in the server, or of the store's errors."""
+    found = {(kind.code, _STATUS.get(kind.code, 400)) for kind in _kinds_of(StoreError)}
+    for path in (ROOT / "server").rglob("*.py"):
+        for call in ast.walk(ast.parse(path.read_text("utf-8"))):
+            if isinstance(call, ast.Call) and getattr(call.func, "id", getattr(call.func, "attr", "")) in {
+                "ApiError",
+                "problem",
+            }:
+                values = [argument.value for argument in call.args[:2] if isinstance(argument, ast.Constant)]
+                if len(values) == 2:  # noqa: PLR2004 - status and code
+                    found.add((str(values[1]), int(str(values[0]))))
+    return found
+
+
+def _kinds_of(kind: type[StoreError]) -> Iterator[type[StoreError]]:
+    yield kind
+    for inner in kind.__subclasses__():
+        yield from _kinds_of(inner)
 
 
 def _route(title: str, operation: dict[str, Any], definitions: dict[str, Any]) -> str:
@@ -229,7 +254,12 @@ def _route(title: str, operation: dict[str, Any], definitions: dict[str, Any]) -
         model = definitions.get(name, {})
         required = model.get("required", ())
         rows += [
-            (code(field), "body", "required" if field in required else as_json(entry.get("default")), entry.get("description", ""))
+            (
+                code(field),
+                "body",
+                "required" if field in required else as_json(entry.get("default")),
+                entry.get("description", ""),
+            )
             for field, entry in model.get("properties", {}).items()
         ]
     return f"\n## {title}\n\n{operation.get('description', '')}\n\n{table(['parameter', 'in', 'default', 'meaning'], rows)}"

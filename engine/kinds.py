@@ -120,5 +120,7 @@ GROUPS: Mapping[str, Mapping[str, str]] = MappingProxyType(
 )
 """Kinds with their meaning, by what they concern."""
 
-KINDS: Mapping[str, str] = MappingProxyType({kind: text for group in GROUPS.values() for kind, text in group.items()})
+KINDS: Mapping[str, str] = MappingProxyType(
+    {kind: text for group in GROUPS.values() for kind, text in group.items()}
+)
 """All kinds with their meaning."""

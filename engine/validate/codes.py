@@ -110,5 +110,14 @@ _RUN = {
     "failure_loop": Code("settings.on_failure names the workflow itself.", "warning"),
 }
 
-CODES: dict[str, Code] = {**_TEXT, **_SHAPE, **_STRUCTURE, **_REFERENCES, **_RUN}
+GROUPS: dict[str, dict[str, Code]] = {
+    "Text": _TEXT,
+    "Shape": _SHAPE,
+    "Structure": _STRUCTURE,
+    "References and expressions": _REFERENCES,
+    "Variables, outputs, calls": _RUN,
+}
+"""The codes by what they concern."""
+
+CODES: dict[str, Code] = {name: code for group in GROUPS.values() for name, code in group.items()}
 """All codes of the validator itself; node types add their own through `Node.check`."""

@@ -7,6 +7,7 @@ import sqlite3
 from collections.abc import AsyncIterator, Callable, Iterator
 from contextlib import asynccontextmanager
 from dataclasses import dataclass, field
+from itertools import pairwise
 from pathlib import Path
 from typing import Any
 
@@ -122,21 +123,26 @@ def document(kind: str, config: dict[str, Any], **shared: Any) -> dict[str, Any]
         for root, fields in names.items()
         if root not in RESERVED
     ]
-    variables = {entry["variable"]: {"type": "number", "default": 0} for entry in config.get("assignments", ())}
+    variables = {
+        entry["variable"]: {"type": "number", "default": 0} for entry in config.get("assignments", ())
+    }
     spec: dict[str, Any] = {"id": NODE, "type": kind, "config": config, **shared}
     if kind in BODIES:
         spec["body"] = BODIES[kind]
     start = spec if kind == "START" else {"id": "start", "type": "START"}
     done = spec if kind == "END" else {"id": "done", "type": "END", "config": {"outputs": {"ran": True}}}
     chain = [start, *before, *([] if kind in ENDS else [spec]), done]
-    between = edges(*(f"{a['id']} -> {b['id']}" for a, b in zip(chain[:-2], chain[1:-1], strict=True)))
+    between = edges(*(f"{a['id']} -> {b['id']}" for a, b in pairwise(chain[:-1])))
     last = ("out",) if kind in ENDS else node_of(kind).handles()
     return {
         "name": f"example of {kind}",
         "inputs": {"type": "object", "properties": {name: {} for name in names.get("inputs", {})}},
         "variables": variables,
         "nodes": chain,
-        "edges": [*between, *({"from": chain[-2]["id"], "handle": handle, "to": done["id"]} for handle in last)],
+        "edges": [
+            *between,
+            *({"from": chain[-2]["id"], "handle": handle, "to": done["id"]} for handle in last),
+        ],
     }
 
 
@@ -147,7 +153,9 @@ def given(config: dict[str, Any]) -> dict[str, Any]:
 
 def _references(value: Any) -> Iterator[tuple[str, str]]:
     if isinstance(value, str):
-        yield from re.findall(r"(?<![\w.'\"/])([A-Za-z_]\w*)\.([A-Za-z_]\w*)", value) if _is_code(value) else ()
+        yield from (
+            re.findall(r"(?<![\w.'\"/])([A-Za-z_]\w*)\.([A-Za-z_]\w*)", value) if _is_code(value) else ()
+        )
     elif isinstance(value, dict):
         for entry in value.values():
             yield from _references(entry)

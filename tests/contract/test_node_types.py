@@ -65,7 +65,9 @@ def test_schemas_are_valid_and_every_field_has_its_words(kind: str) -> None:
 @pytest.mark.parametrize("kind", KINDS)
 def test_an_empty_config_is_valid_or_says_what_is_missing(kind: str) -> None:
     required = set(describe(REGISTRY[kind])["config"].get("required", ()))
-    found = [p for p in validate(Document.model_validate(document(kind, {})), REGISTRY).errors if p.node == NODE]
+    found = [
+        p for p in validate(Document.model_validate(document(kind, {})), REGISTRY).errors if p.node == NODE
+    ]
     missing = {p.field.removeprefix("config.") for p in found if p.code == "missing_field" and p.field}
     assert missing == required
     assert all(p.message and p.field and p.field.startswith("config") for p in found)
@@ -111,7 +113,9 @@ async def test_the_example_runs_and_gives_what_it_declares(
 ) -> None:
     monkeypatch.setenv("INTERLACE_SECRETS_API_TOKEN", "t")
     async with OUTSIDE.get(kind, nothing)(REGISTRY[kind].example, tmp_path) as outside:
-        platform = await Platform.open(Settings(home=tmp_path / "home", environments=SETTINGS, **outside.settings))
+        platform = await Platform.open(
+            Settings(home=tmp_path / "home", environments=SETTINGS, **outside.settings)
+        )
         try:
             if outside.stored is not None:
                 child = await platform.documents.from_text(outside.stored)
