@@ -16,6 +16,7 @@ from interlace.engine.errors import NodeError, NodeTimeout, StoreError, matches_
 from interlace.engine.node import Output
 from interlace.engine.run.context import Context
 from interlace.engine.run.plan import NodePlan
+from interlace.engine.run.result import error_from
 from interlace.engine.run.scope import Scope
 
 if TYPE_CHECKING:
@@ -53,7 +54,7 @@ async def _await_inline(
     except TimeoutError:
         _fail(execution, context, _too_long(context.plan))
     except asyncio.CancelledError:
-        execution.journal.append("node.cancelled", context.path, context.attempt, {})
+        _note_cancelled(execution, context.path, context.attempt)
         raise
     except StoreError:
         raise
@@ -83,19 +84,39 @@ async def run_attempts(execution: Execution, scope: Scope, plan: NodePlan, path:
                 "node.retrying",
                 path,
                 attempt,
-                {"error": {"type": failure.kind, "message": failure.message}, "delay": delay},
+                {
+                    "error": {"type": failure.kind, "message": execution.redact(failure.message)},
+                    "delay": delay,
+                },
             )
             await execution.clock.sleep(delay)
             attempt += 1
     except asyncio.CancelledError:
-        execution.journal.append("node.cancelled", path, attempt, {})
+        _note_cancelled(execution, path, attempt)
         raise
     except NodeError as failure:
         _fail(execution, Context(execution, scope, plan, path, attempt), failure)
 
 
+def _note_cancelled(execution: Execution, path: str, attempt: int) -> None:
+    """Record the end of a cancelled attempt; one whose process lets go of the run stays open, to be taken up."""
+    if execution.ending.broken is None:
+        execution.journal.append("node.cancelled", path, attempt, {})
+
+
 async def _attempt(execution: Execution, context: Context) -> NodeError | None:
     """One attempt; the failure is returned, success is recorded."""
+    if execution.draining:
+        await asyncio.get_running_loop().create_future()
+    fragile = context.plan.effects == "once"
+    execution.fragile += fragile
+    try:
+        return await _one_attempt(execution, context)
+    finally:
+        execution.fragile -= fragile
+
+
+async def _one_attempt(execution: Execution, context: Context) -> NodeError | None:
     plan = context.plan
     execution.journal.append("node.started", context.path, context.attempt, {"effects": plan.effects})
     commit = execution.journal.commit()
@@ -206,7 +227,5 @@ def _too_long(plan: NodePlan) -> NodeTimeout:
 
 
 def _fail(execution: Execution, context: Context, failure: Exception) -> None:
-    from interlace.engine.run.execution import as_error  # noqa: PLC0415 - the modules need each other
-
-    error = as_error(failure, context.plan, context.path, context.attempt)
+    error = error_from(failure, context.plan, context.path, context.attempt)
     execution.fail(context.scope, context.plan, context.path, context.attempt, error)

@@ -25,6 +25,7 @@ from interlace.engine.run.ending import Ending
 from interlace.engine.run.plan import BREAK_INDEX, NodePlan, Plan
 from interlace.engine.run.result import Recorded, RunResult, error_of
 from interlace.engine.run.scope import Scope, ScopeEnd
+from interlace.engine.run.secrets import Secrets
 
 _TURN_SECONDS = 0.01
 """Longest stretch of inline nodes before the event loop gets its turn."""
@@ -66,6 +67,11 @@ class Execution:
         self.limit = plan.document.settings.max_concurrency
         self.recorded = dict(recorded or {})
         self.ending = Ending()
+        self.draining = False
+        self.fragile = 0
+        """Attempts in hand whose work must not be done twice."""
+        secrets = names.get("secrets")
+        self.redact = secrets.redact if isinstance(secrets, Secrets) else _as_it_is
         self._free = self.limit
         self._ready: deque[tuple[Scope, NodePlan]] = deque()
         self._queued: deque[tuple[Scope, NodePlan]] = deque()
@@ -82,7 +88,7 @@ class Execution:
 
     def emit(self, kind: str, path: str, attempt: int, data: Mapping[str, Any]) -> None:
         """Add an event to the journal; it is committed with the next results or within the turn."""
-        self.journal.append(kind, path, attempt, data)
+        self.journal.append(kind, path, attempt, self.redact(data))
         self._wake()
 
     def open_scope(self, scope: Scope) -> None:
@@ -100,6 +106,10 @@ class Execution:
             self.ending.cancelled(reason)
             self._end_scope(self.root, "abandoned", None)
             self._wake()
+
+    def drain(self) -> None:
+        """Start nothing more, so that `detach` interrupts nothing once `fragile` is 0."""
+        self.draining = True
 
     def detach(self) -> None:
         """Let go of the run without ending it: nothing more is started, what runs is interrupted."""
@@ -143,7 +153,7 @@ class Execution:
         ready, count = self._ready, 0
         while ready:
             scope, plan = ready.popleft()
-            if scope.is_over():
+            if scope.is_over() or self.draining:
                 continue
             self._start(scope, plan)
             count += 1
@@ -231,6 +241,7 @@ class Execution:
     def succeed(self, context: Context, outputs: dict[str, Any], elapsed_ms: float) -> None:
         """Record a node's result; its edges are decided after the commit."""
         scope, plan = context.scope, context.plan
+        outputs = self.redact(outputs)
         handles = context.taken if context.taken is not None else plan.handles[:1]
         data: dict[str, Any] = {"outputs": outputs, "handles": handles, "elapsed_ms": round(elapsed_ms, 3)}
         if context.assigned:
@@ -242,7 +253,9 @@ class Execution:
         except StoreError as error:
             if error.code != "not_json":
                 raise
-            raise NodeError(f"the outputs of {plan.id} cannot be recorded: {error}", kind="not_json") from None
+            raise NodeError(
+                f"the outputs of {plan.id} cannot be recorded: {error}", kind="not_json"
+            ) from None
         self._note_success(scope, plan, outputs, handles, context.why)
 
     def _note_success(
@@ -270,6 +283,7 @@ class Execution:
     def fail(self, scope: Scope, plan: NodePlan, path: str, attempt: int, error: dict[str, Any]) -> None:
         """Record a node's final failure and apply its error policy."""
         handled = plan.spec.on_error if plan.spec.on_error != "stop" else None
+        error = self.redact(error)
         data: dict[str, Any] = {"error": error}
         if handled is not None:
             data["handled"] = handled
@@ -374,21 +388,5 @@ class Execution:
         return self.ending.result(self.info.id)
 
 
-def as_error(failure: Exception, plan: NodePlan, path: str, attempt: int) -> dict[str, Any]:
-    """The error of a failed attempt; an inner node's error stays that node's."""
-    inner = getattr(failure, "error", None)
-    if isinstance(failure, NodeError) and isinstance(inner, dict):
-        return inner
-    if isinstance(failure, NodeError):
-        return error_of(
-            message=failure.message,
-            kind=failure.kind,
-            node=plan.id,
-            path=path,
-            attempt=attempt,
-            retryable=failure.retryable,
-        )
-    message = (
-        f"{type(failure).__name__}: {failure} (a fault in node type {plan.spec.type}, not in the workflow)"
-    )
-    return error_of(message=message, kind="internal", node=plan.id, path=path, attempt=attempt)
+def _as_it_is(value: Any) -> Any:
+    return value
