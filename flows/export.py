@@ -25,7 +25,14 @@ async def export_run(store: Store, documents: Documents, run_id: str) -> dict[st
         for event in batch:
             loaded = await journal.load_event(event)
             events.append(
-                {"seq": loaded.seq, "at": loaded.at, "type": loaded.type, "path": loaded.path, "attempt": loaded.attempt, "data": loaded.data}
+                {
+                    "seq": loaded.seq,
+                    "at": loaded.at,
+                    "type": loaded.type,
+                    "path": loaded.path,
+                    "attempt": loaded.attempt,
+                    "data": loaded.data,
+                }
             )
         last = batch[-1].seq
     return {
