@@ -15,6 +15,7 @@ from interlace.engine.source import Source, load, load_file
 from interlace.engine.validate import Validation
 from interlace.flows.callees import check_with_callees
 from interlace.store import Store
+from interlace.store.errors import NotFoundError
 from interlace.store.runs import hash_document
 
 _KEPT = 256
@@ -92,7 +93,9 @@ class Documents:
         Raises:
             StoreError: there is no such workflow or version, or nothing of it is published.
         """
-        which: Any = int(version) if isinstance(version, str) and version.isdigit() else version
+        which: Any = int(version) if isinstance(version, str) and version.isdecimal() else version
+        if which not in ("published", "latest") and not isinstance(which, int):
+            raise NotFoundError(f"no version {version!r} of {name!r}; ask for published, latest or a number")
         found = await self._store.workflows.version(name, which, owner=owner)
         return await self.from_hash(found.document_hash, workflow_id=found.workflow_id, version=found.number)
 

@@ -49,7 +49,7 @@ class FollowUps:
     async def _start(self, run: Run) -> None:
         runner = self._runner
         wanted = (await runner.documents.from_hash(run.document_hash)).document.settings.on_failure
-        if wanted is None or run.trigger.get("kind") == "event":
+        if wanted is None or run.trigger.get("event") == "on_failure":
             return
         full = await runner.store.runs.resolve(run)
         ended = {"id": run.id, "status": run.status, "outputs": full.outputs, "error": full.error}

@@ -75,7 +75,7 @@ class PrefectLink:
             connection = await self._connect()
         except PrefectError as error:
             self._failure = str(error)
-            log.error("Prefect did not start; runs go on without it", error=str(error))  # noqa: TRY400 - the message says it all
+            log.warning("Prefect did not start; runs go on without it", error=str(error))
             return
         await self._platform.guard(connection.api_url)
         self._connection = connection

@@ -25,25 +25,36 @@ log = structlog.get_logger("interlace.runner")
 
 
 async def take_over(store: Store, runner: Runner) -> list[str]:
-    """Resume every unfinished run that no living process owns; gives their ids.
+    """Resume every unfinished run that no living process owns; gives their ids."""
+    await expire_dead(store)
+    return [run.id for run in await store.runs.unfinished() if await _take(store, runner, run)]
 
-    A lease owner is `host:pid:…`; one of this host whose process is gone cannot come back, so its leases end now.
-    Owners on other hosts are left until their leases run out.
+
+async def _take(store: Store, runner: Runner, run: Run) -> bool:
+    """Go on with one run, or end one that nobody waits for any more; whether it goes on here."""
+    if run.id in runner.active or _waits_in_pool(run):
+        return False
+    try:
+        if await _abandoned(store, run):
+            await runner.cancel(run.id, "cancelled with its parent")
+            return False
+        return await runner.resume(run)
+    except InterlaceError as error:
+        log.warning("an interrupted run cannot go on here", run=run.id, error=str(error))
+        return False
+
+
+async def expire_dead(store: Store) -> None:
+    """End the leases of processes of this machine that are gone.
+
+    A lease owner is `host:pid:…`; one of this host whose process is gone cannot come back. Owners on other hosts are
+    left until their leases run out.
     """
     page = await store.runs.list(status={"queued", "running"}, limit=1000)
     for owner in {run.lease_owner for run in page.items if run.lease_owner}:
         host, pid, *_ = owner.split(":")
-        if host == socket.gethostname() and pid.isdigit() and not alive(int(pid)):
+        if host == socket.gethostname() and pid.isdigit() and not _alive(int(pid)):
             await store.runs.renew(owner, 0.0)
-    taken: list[str] = []
-    for run in await store.runs.unfinished():
-        if run.id in runner.active or _waits_in_pool(run):
-            continue
-        if await _abandoned(store, run):
-            await runner.cancel(run.id, "cancelled with its parent")
-        elif await runner.resume(run):
-            taken.append(run.id)
-    return taken
 
 
 @contextlib.asynccontextmanager
@@ -81,7 +92,7 @@ async def _abandoned(store: Store, run: Run) -> bool:
     return (await store.runs.get(run.parent_run_id)).status in FINAL
 
 
-def alive(pid: int) -> bool:
+def _alive(pid: int) -> bool:
     """Whether a process of this machine lives."""
     try:
         os.kill(pid, 0)

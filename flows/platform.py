@@ -11,13 +11,13 @@ from urllib.parse import urlsplit
 
 import structlog
 
-import interlace.nodes
 from interlace.engine.protocols import Children, Clock, CodeResult, CodeRunner, Environment, Services
 from interlace.engine.registry import Registry
 from interlace.flows.children import ChildRuns
 from interlace.flows.documents import Documents
 from interlace.flows.environment import ProcessEnvironment
 from interlace.flows.follow_ups import FollowUps
+from interlace.flows.node_types import node_types
 from interlace.flows.runner import Runner
 from interlace.flows.settings import Settings
 from interlace.resources.databases import Databases
@@ -28,14 +28,6 @@ from interlace.store import Store
 _PORTS = {"postgresql": 5432, "postgres": 5432, "http": 80, "https": 443}
 
 log = structlog.get_logger("interlace.platform")
-
-
-def node_types() -> Registry:
-    """Every node type: the built-in ones and those of plug-ins."""
-    registry = Registry()
-    registry.discover(interlace.nodes)
-    registry.discover_plugins()
-    return registry
 
 
 class SandboxedCode:

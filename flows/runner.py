@@ -25,7 +25,7 @@ from interlace.engine.run.execution import Detached
 from interlace.engine.run.result import error_of
 from interlace.flows.documents import Documents, Pinned
 from interlace.flows.leases import LEASE_SECONDS, Leases
-from interlace.flows.recorded import recorded_of
+from interlace.flows.recorded import recorded_of, response_of
 from interlace.flows.request import Request
 from interlace.store import Store
 from interlace.store.errors import FencedError
@@ -277,9 +277,15 @@ class Runner:
             await asyncio.wait(tasks) if tasks else await asyncio.sleep(0)
 
     async def result(self, run_id: str) -> RunResult:
-        """What the row of a run says about its end."""
+        """What row and journal of a run say about its end."""
         run = await self.store.runs.resolve(await self.store.runs.get(run_id))
-        return RunResult(run_id=run_id, status=run.status, outputs=run.outputs, error=run.error)
+        response = None
+        if run.status == "succeeded":
+            document = (await self.documents.from_hash(run.document_hash)).document
+            response = await response_of(self.store, run_id, document)
+        return RunResult(
+            run_id=run_id, status=run.status, outputs=run.outputs, error=run.error, response=response
+        )
 
     def _cancel_here(self, run_id: str) -> None:
         active = self.active.get(run_id)
