@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from base64 import b64encode
 from collections.abc import Iterator, Mapping
 from typing import Any
 from urllib.parse import quote, quote_plus
@@ -24,8 +25,7 @@ class Secrets(Mapping[str, str]):
     def __getitem__(self, name: str) -> str:
         value = self._environment.secret(name)
         if len(value) >= _SHORTEST:
-            for form in (value, quote(value, safe=""), quote_plus(value), json.dumps(value)[1:-1]):
-                self._masks[form] = f"[secrets.{name}]"
+            self._masks.update(dict.fromkeys(_forms(value), f"[secrets.{name}]"))
         return value
 
     def __iter__(self) -> Iterator[str]:
@@ -49,3 +49,14 @@ class Secrets(Mapping[str, str]):
         if isinstance(value, list | tuple):
             return type(value)(self._redacted(entry) for entry in value) if value else value
         return value
+
+
+def _forms(value: str) -> Iterator[str]:
+    """The value as it may stand in URLs, in JSON, and inside longer base64 (`user:password`) at any offset."""
+    yield from (value, quote(value, safe=""), quote_plus(value), json.dumps(value)[1:-1])
+    raw = value.encode()
+    for offset in range(3):
+        encoded = b64encode(b"\0" * offset + raw).decode()
+        whole = encoded[(offset * 8 + 5) // 6 : (offset + len(raw)) * 8 // 6]
+        if len(whole) >= _SHORTEST:
+            yield whole
