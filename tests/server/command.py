@@ -62,11 +62,17 @@ class Command:
         """Start a server; gives its process and its address, once it serves."""
         process = self.start("serve", *arguments)
         end = time.monotonic() + 60
-        while not (self.home / "server.json").exists():
+        while (found := self._served()).get("pid") != process.pid:
             assert process.poll() is None, process.communicate()
             assert time.monotonic() < end
             time.sleep(0.02)
-        return process, str(json.loads((self.home / "server.json").read_text())["url"])
+        return process, str(found["url"])
+
+    def _served(self) -> dict[str, Any]:
+        """What `server.json` says; a server that was killed leaves it behind."""
+        file = self.home / "server.json"
+        found: dict[str, Any] = json.loads(file.read_text()) if file.exists() else {}
+        return found
 
     @property
     def key(self) -> str:
