@@ -55,7 +55,7 @@ async def _await_inline(
     except TimeoutError:
         _fail(execution, context, _too_long(context.plan))
     except asyncio.CancelledError:
-        execution.journal.append("node.cancelled", context.path, context.attempt, {})
+        _note_cancelled(execution, context.path, context.attempt)
         raise
     except StoreError:
         raise
@@ -88,7 +88,7 @@ async def run_attempts(execution: Execution, scope: Scope, plan: NodePlan, path:
             await execution.clock.sleep(delay)
             attempt, retries = attempt + 1, retries + 1
     except asyncio.CancelledError:
-        execution.journal.append("node.cancelled", path, attempt, {})
+        _note_cancelled(execution, path, attempt)
         raise
     except NodeError as failure:
         _fail(execution, Context(execution, scope, plan, path, attempt), failure)
@@ -101,7 +101,10 @@ def _write_again(scope: Scope, record: Recorded) -> dict[str, Any] | None:
 
 
 def _note_retry(execution: Execution, context: Context, failure: NodeError, delay: float) -> None:
-    data: dict[str, Any] = {"error": {"type": failure.kind, "message": failure.message}, "delay": delay}
+    data: dict[str, Any] = {
+        "error": {"type": failure.kind, "message": execution.redact(failure.message)},
+        "delay": delay,
+    }
     if context.assigned:
         data["variables"] = dict(context.assigned)
     execution.journal.append("node.retrying", context.path, context.attempt, data)
@@ -110,8 +113,25 @@ def _note_retry(execution: Execution, context: Context, failure: NodeError, dela
         del execution.recorded[path]  # the next attempt runs the body anew
 
 
+def _note_cancelled(execution: Execution, path: str, attempt: int) -> None:
+    """Record the end of a cancelled attempt; one whose process lets go of the run stays open, to be taken up."""
+    if execution.ending.broken is None:
+        execution.journal.append("node.cancelled", path, attempt, {})
+
+
 async def _attempt(execution: Execution, context: Context) -> NodeError | None:
     """One attempt; the failure is returned, success is recorded."""
+    if execution.draining:
+        await asyncio.get_running_loop().create_future()
+    fragile = context.plan.effects == "once"
+    execution.fragile += fragile
+    try:
+        return await _one_attempt(execution, context)
+    finally:
+        execution.fragile -= fragile
+
+
+async def _one_attempt(execution: Execution, context: Context) -> NodeError | None:
     plan = context.plan
     execution.journal.append("node.started", context.path, context.attempt, {"effects": plan.effects})
     commit = execution.journal.commit()

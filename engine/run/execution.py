@@ -14,7 +14,7 @@ from collections import deque
 from collections.abc import Mapping
 from typing import Any, NamedTuple
 
-from interlace.engine.errors import InterlaceError, NodeError, StoreError
+from interlace.engine.errors import Detached, NodeError, StoreError
 from interlace.engine.expressions import Missing, NodeOutputs, NullOutputs
 from interlace.engine.node import Bodies, RunInfo
 from interlace.engine.protocols import Clock, Journal, Services
@@ -25,15 +25,13 @@ from interlace.engine.run.ending import Ending
 from interlace.engine.run.plan import BREAK_INDEX, NodePlan, Plan
 from interlace.engine.run.result import Recorded, RunResult, error_of
 from interlace.engine.run.scope import Scope, ScopeEnd
+from interlace.engine.run.secrets import Secrets
+from interlace.engine.run.slots import Slots
 
 _TURN_SECONDS = 0.01
 """Longest stretch of inline nodes before the event loop gets its turn."""
 _CANCEL_SECONDS = 5.0
 """How long cancelled nodes may take to clean up before the run ends without them."""
-
-
-class Detached(InterlaceError):  # noqa: N818 - not a failure of the run
-    """This process let go of the run; it goes on where its journal ends."""
 
 
 class Decided(NamedTuple):
@@ -66,9 +64,13 @@ class Execution:
         self.limit = plan.document.settings.max_concurrency
         self.recorded = dict(recorded or {})
         self.ending = Ending()
-        self._free = self.limit
+        self.draining = False
+        self.fragile = 0
+        """Attempts in hand whose work must not be done twice."""
+        secrets = names.get("secrets")
+        self.redact = secrets.redact if isinstance(secrets, Secrets) else _as_it_is
+        self._slots = Slots(self.limit)
         self._ready: deque[tuple[Scope, NodePlan]] = deque()
-        self._queued: deque[tuple[Scope, NodePlan]] = deque()
         self._decided: list[Decided] = []
         self._tasks: set[asyncio.Task[None]] = set()
         self._waiter: asyncio.Future[None] | None = None
@@ -82,7 +84,7 @@ class Execution:
 
     def emit(self, kind: str, path: str, attempt: int, data: Mapping[str, Any]) -> None:
         """Add an event to the journal; it is committed with the next results or within the turn."""
-        self.journal.append(kind, path, attempt, data)
+        self.journal.append(kind, path, attempt, self.redact(data))
         self._wake()
 
     def open_scope(self, scope: Scope) -> None:
@@ -100,6 +102,10 @@ class Execution:
             self.ending.cancelled(reason)
             self._end_scope(self.root, "abandoned", None)
             self._wake()
+
+    def drain(self) -> None:
+        """Start nothing more, so that `detach` interrupts nothing once `fragile` is 0."""
+        self.draining = True
 
     def detach(self) -> None:
         """Let go of the run without ending it: nothing more is started, what runs is interrupted."""
@@ -147,7 +153,7 @@ class Execution:
         ready, count = self._ready, 0
         while ready:
             scope, plan = ready.popleft()
-            if scope.is_over():
+            if scope.is_over() or self.draining:
                 continue
             self._start(scope, plan)
             count += 1
@@ -179,15 +185,15 @@ class Execution:
             self._skip(scope, plan, "disabled", plan.handles[:1])
         elif plan.inline:
             attempts.run_inline(self, scope, plan, path)
-        elif plan.takes_slot and self._free <= 0:
-            self._queued.append((scope, plan))
+        elif plan.takes_slot and self._slots.full:
+            self._slots.wait(scope, plan)
         else:
             self.start_task(scope, plan, attempts.run_attempts(self, scope, plan, path))
 
     def start_task(self, scope: Scope, plan: NodePlan, work: Any) -> None:
         """Run a node's coroutine as a task of its scope."""
         if plan.takes_slot:
-            self._free -= 1
+            self._slots.take()
         task: asyncio.Task[None] = asyncio.get_running_loop().create_task(work)
         if scope.tasks is None:
             scope.tasks = set()
@@ -199,12 +205,9 @@ class Execution:
             scope.tasks.discard(task)
             self._tasks.discard(task)
             if plan.takes_slot:
-                self._free += 1
-            while self._queued and self._free > 0:
-                queued_scope, queued_plan = self._queued.popleft()
-                if not queued_scope.is_over():
-                    self._ready.append((queued_scope, queued_plan))
-                    break
+                self._slots.give_back()
+            if (following := self._slots.next()) is not None:
+                self._ready.append(following)
             if not task.cancelled() and (failure := task.exception()) is not None:
                 self._broken(failure)
             self._wake()
@@ -238,6 +241,7 @@ class Execution:
     def succeed(self, context: Context, outputs: dict[str, Any], elapsed_ms: float) -> None:
         """Record a node's result; its edges are decided after the commit."""
         scope, plan = context.scope, context.plan
+        outputs = self.redact(outputs)
         handles = context.taken if context.taken is not None else plan.handles[:1]
         data: dict[str, Any] = {"outputs": outputs, "handles": handles, "elapsed_ms": round(elapsed_ms, 3)}
         if context.assigned:
@@ -280,6 +284,7 @@ class Execution:
         """Record a node's final failure and apply its error policy."""
         scope, plan = context.scope, context.plan
         handled = plan.spec.on_error if plan.spec.on_error != "stop" else None
+        error = self.redact(error)
         data: dict[str, Any] = {"error": error}
         if handled is not None:
             data["handled"] = handled
@@ -392,5 +397,9 @@ class Execution:
             await commit
 
 
-def _ended_already(_status: ScopeEnd, _error: dict[str, Any] | None) -> None:
+def _ended_already(*_end: object) -> None:
     """Nobody waits for a scope that has ended."""
+
+
+def _as_it_is(value: Any) -> Any:
+    return value

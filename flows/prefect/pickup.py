@@ -362,10 +362,10 @@ class Pickup:
         state = flow_run.state
         if run_id is None or state is None or not (state.is_cancelled() if over else state.is_cancelling()):
             return
-        if not over and not mine and await self._ask(self._runs.is_alive(str(run_id))):
-            return
+        # One that runs elsewhere is shown as cancelled by whoever runs it, once it is.
+        elsewhere = not over and not mine and await self._ask(self._runs.is_alive(str(run_id)))
         await self._ask(self._runs.cancel(str(run_id)))
-        if not over:
+        if not over and not elsewhere:
             await self._settlement.show(flow_run_id, Outcome(state="cancelled"))
 
     async def _ask(self, work: Coroutine[Any, Any, _T]) -> _T:

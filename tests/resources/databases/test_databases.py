@@ -371,7 +371,7 @@ TYPES: list[tuple[str, str, object]] = [
 
 
 @pytest.mark.parametrize(("dialect", "expression", "expected"), TYPES)
-async def test_values_of_each_server(  # noqa: PLR0917 - fixtures and cases
+async def test_values_of_each_server(
     request: pytest.FixtureRequest,
     databases: Databases,
     tmp_path: Path,
