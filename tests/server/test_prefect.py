@@ -10,6 +10,7 @@ from typing import Any
 
 import httpx2
 import pytest
+import pytest_asyncio
 
 from interlace.flows.link import PrefectLink
 from interlace.flows.platform import Platform
@@ -73,7 +74,7 @@ def _clean() -> Any:
         yield
 
 
-@pytest.fixture(scope="module", loop_scope="module")
+@pytest_asyncio.fixture(scope="module", loop_scope="module")
 async def served(
     tmp_path_factory: pytest.TempPathFactory, request: pytest.FixtureRequest, _clean: None
 ) -> AsyncIterator[Served]:
