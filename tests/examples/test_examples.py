@@ -61,9 +61,7 @@ async def test_weather_delays(platform: Platform) -> None:
     status = await platform.sandbox.check()
     if not status.available:
         pytest.skip(f"no sandbox for CODE nodes: {status.reason}")
-    texts = {
-        name: (DATA / f"{name}-2013-02-08.csv").read_text() for name in ("flights", "weather")
-    }
+    texts = {name: (DATA / f"{name}-2013-02-08.csv").read_text() for name in ("flights", "weather")}
     outputs = await _run(platform, "weather_delays.yaml", texts)
     assert outputs["cancelled"] == 472
     assert "| hazy (3-10 mi) | 318 | 15.8 | 248 |" in outputs["report"]

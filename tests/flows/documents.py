@@ -3,14 +3,19 @@
 from __future__ import annotations
 
 import json
+from itertools import pairwise
 from typing import Any
 
 
 def chain(*nodes: dict[str, Any], outputs: dict[str, Any] | None = None, **document: Any) -> str:
     """START, the nodes in a row, END; as JSON text."""
-    every = [{"id": "start", "type": "START"}, *nodes, {"id": "done", "type": "END", "config": {"outputs": outputs or {}}}]
+    every = [
+        {"id": "start", "type": "START"},
+        *nodes,
+        {"id": "done", "type": "END", "config": {"outputs": outputs or {}}},
+    ]
     ids = [node["id"] for node in every]
-    edges = [{"from": a, "to": b} for a, b in zip(ids, ids[1:], strict=False)]
+    edges = [{"from": a, "to": b} for a, b in pairwise(ids)]
     return json.dumps({"name": "test", **document, "nodes": every, "edges": edges})
 
 

@@ -38,7 +38,9 @@ async def test_a_childs_error_is_the_callers(push: Any, run: Run, loopback: Loop
     assert "failed at call" in result.error["message"]
 
 
-async def test_a_retry_starts_the_child_again(push: Any, run: Run, loopback: Loopback, platform: Platform) -> None:
+async def test_a_retry_starts_the_child_again(
+    push: Any, run: Run, loopback: Loopback, platform: Platform
+) -> None:
     await push(chain(http("call", f"{loopback.url}/status/503"), name="failing"))
     node = sub("sub", "failing") | {"retry": {"max": 2, "delay": 0.01}}
     result = await run(chain(node))
@@ -110,9 +112,13 @@ async def test_relative_files(platform: Platform, tmp_path: Path) -> None:
     (inner / "leaf.json").write_text(GREETING)
     call = {"inputs": {"name": "{{ inputs.name }}"}}
     schema = json.loads(GREETING)["inputs"]
-    middle = chain(sub("leaf", "./leaf.json", **call), outputs={"t": "{{ leaf.text }}"}, name="m", inputs=schema)
+    middle = chain(
+        sub("leaf", "./leaf.json", **call), outputs={"t": "{{ leaf.text }}"}, name="m", inputs=schema
+    )
     (inner / "middle.json").write_text(middle)
-    top = chain(sub("m", "./inner/middle.json", inputs={"name": "Bo"}), outputs={"t": "{{ m.t }}"}, name="top")
+    top = chain(
+        sub("m", "./inner/middle.json", inputs={"name": "Bo"}), outputs={"t": "{{ m.t }}"}, name="top"
+    )
     (tmp_path / "top.json").write_text(top)
     pinned = await platform.documents.from_file(tmp_path / "top.json")
     result = await platform.runner.wait(await platform.runner.start(pinned, Request()), 10)
@@ -124,7 +130,7 @@ async def test_a_file_names_no_workflow_that_is_not_there(platform: Platform, tm
     from interlace.engine.errors import InvalidDocument
 
     (tmp_path / "top.json").write_text(chain(sub("s", "./missing.json")))
-    with pytest.raises(InvalidDocument, match="There is no workflow './missing.json'"):
+    with pytest.raises(InvalidDocument, match=r"There is no workflow '\./missing\.json'"):
         await platform.documents.from_file(tmp_path / "top.json")
 
 

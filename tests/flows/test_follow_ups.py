@@ -25,7 +25,9 @@ async def test_a_failed_run_starts_the_named_workflow_once(
     platform: Platform, push: Any, run: Run, loopback: Loopback
 ) -> None:
     await push(HANDLER)
-    failing = chain(http("call", f"{loopback.url}/status/404"), settings={"on_failure": "handler"}, name="failing")
+    failing = chain(
+        http("call", f"{loopback.url}/status/404"), settings={"on_failure": "handler"}, name="failing"
+    )
     result = await run(failing)
     (handled,) = await _handled(platform)
     assert handled.trigger["run"]["id"] == result.run_id

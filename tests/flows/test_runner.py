@@ -75,7 +75,9 @@ async def test_cancel_interrupts_at_once(platform: Platform, loopback: Loopback)
     assert not await platform.runner.cancel(run_id)
 
 
-async def test_cancel_from_another_process(platform: Platform, settings: Settings, loopback: Loopback) -> None:
+async def test_cancel_from_another_process(
+    platform: Platform, settings: Settings, loopback: Loopback
+) -> None:
     other = await Platform.open(settings)
     run_id = await _start(platform, chain(http("call", f"{loopback.url}/hold")))
     await asyncio.to_thread(loopback.wait_for, "/hold")

@@ -102,7 +102,10 @@ def group_of(session: int) -> list[int]:
     for entry in Path("/proc").iterdir():
         if entry.name.isdigit():
             try:
-                if os.getsid(int(entry.name)) == session and "Z" not in (entry / "stat").read_text().split()[2]:
+                if (
+                    os.getsid(int(entry.name)) == session
+                    and "Z" not in (entry / "stat").read_text().split()[2]
+                ):
                     found.append(int(entry.name))
             except (OSError, IndexError):
                 continue

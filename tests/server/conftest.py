@@ -80,7 +80,11 @@ def problem() -> Callable[[httpx2.Response, int, str], dict[str, Any]]:
         assert answer.status_code == status, answer.text
         assert answer.headers["content-type"] == "application/problem+json"
         found: dict[str, Any] = answer.json()
-        assert (found["status"], found["code"], found["type"]) == (status, code, f"urn:interlace:error:{code}")
+        assert (found["status"], found["code"], found["type"]) == (
+            status,
+            code,
+            f"urn:interlace:error:{code}",
+        )
         assert found["detail"]
         return found
 

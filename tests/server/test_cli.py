@@ -109,7 +109,11 @@ def test_a_node_alone(tmp_path: Path) -> None:
     (tmp_path / "two.json").write_text(text)
     (tmp_path / "given.yaml").write_text("a: {text: given}\ninputs: {n: 5}\n")
     report = as_json("test-node", "two.json", "b", "--inputs", "given.yaml")
-    assert (report["status"], report["outputs"], report["handles"]) == ("succeeded", {"text": "given 5"}, ["out"])
+    assert (report["status"], report["outputs"], report["handles"]) == (
+        "succeeded",
+        {"text": "given 5"},
+        ["out"],
+    )
     failed = as_json("test-node", "two.json", "b", code=1)
     assert (failed["status"], failed["outputs"], failed["error"]["node"]) == ("failed", None, "b")
     unknown = as_json("test-node", "two.json", "c", code=2)
@@ -127,7 +131,18 @@ def test_inputs_are_read_by_their_type(tmp_path: Path) -> None:
     (tmp_path / "typed.json").write_text(text)
     (tmp_path / "note.txt").write_text("from a file")
     (tmp_path / "in.yaml").write_text("n: 1\ntext: no\n")
-    pairs = ["-i", "n=5", "-i", "flag=true", "-i", "list=[1, 2]", "-i", "text=@note.txt", "-i", "file=@note.txt"]
+    pairs = [
+        "-i",
+        "n=5",
+        "-i",
+        "flag=true",
+        "-i",
+        "list=[1, 2]",
+        "-i",
+        "text=@note.txt",
+        "-i",
+        "file=@note.txt",
+    ]
     outputs = as_json("run", "typed.json", "--inputs", "in.yaml", *pairs)["outputs"]
     assert outputs["file"]["name"] == "note.txt"
     assert outputs | {"file": None} == {

@@ -78,7 +78,9 @@ async def test_elsewhere_any_name_will_do(platform: Platform) -> None:
         assert (await client.get("/health/live")).status_code == 200
 
 
-@pytest.mark.parametrize("origin", ["https://evil.example", "null", "http://localhost:1", "https://localhost"])
+@pytest.mark.parametrize(
+    "origin", ["https://evil.example", "null", "http://localhost:1", "https://localhost"]
+)
 async def test_writes_from_pages_of_others(api: httpx2.AsyncClient, problem: Problem, origin: str) -> None:
     headers = {"origin": origin}
     problem(await api.post("/api/v1/workflows", json={}, headers=headers), 403, "cross_origin")
@@ -115,9 +117,7 @@ async def test_errors_of_the_framework(api: httpx2.AsyncClient, problem: Problem
     problem(await api.get("/api/v1/nodes/HTP"), 404, "not_found")
 
 
-async def test_unexpected_errors(
-    api: httpx2.AsyncClient, platform: Platform, problem: Problem
-) -> None:
+async def test_unexpected_errors(api: httpx2.AsyncClient, platform: Platform, problem: Problem) -> None:
     platform.registry = None  # type: ignore[assignment]
     found = problem(await api.get("/api/v1/nodes"), 500, "internal")
     assert "NoneType" not in found["detail"]

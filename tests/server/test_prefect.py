@@ -28,7 +28,9 @@ pytestmark = [pytest.mark.xdist_group("prefect"), pytest.mark.asyncio(loop_scope
 class Served:
     """What the tests work with."""
 
-    def __init__(self, client: httpx2.AsyncClient, prefect: PrefectApi, platform: Platform, link: PrefectLink) -> None:
+    def __init__(
+        self, client: httpx2.AsyncClient, prefect: PrefectApi, platform: Platform, link: PrefectLink
+    ) -> None:
         self.client = client
         self.prefect = prefect
         self.platform = platform
@@ -138,7 +140,9 @@ async def test_failures_and_cancellations_are_shown(served: Served, loopback: Lo
 
 
 @pytest.mark.parametrize("via", [None, "pool"])
-async def test_cancelling_in_prefect_cancels_the_run(served: Served, loopback: Loopback, via: str | None) -> None:
+async def test_cancelling_in_prefect_cancels_the_run(
+    served: Served, loopback: Loopback, via: str | None
+) -> None:
     held = await served.start(chain(http("call", f"{loopback.url}/hold"), name="held"), via=via)
     await asyncio.to_thread(loopback.wait_for, "/hold")
     flow_run = await served.flow_run(held["run_id"], "Running")
@@ -166,7 +170,9 @@ async def test_the_pool_runs_what_it_is_given(served: Served) -> None:
 
 
 async def test_a_stored_workflow_through_the_pool_waits_for_its_outputs(served: Served) -> None:
-    pushed = (await served.client.post("/api/v1/workflows", json={"document": GREETING, "publish": True})).json()
+    pushed = (
+        await served.client.post("/api/v1/workflows", json={"document": GREETING, "publish": True})
+    ).json()
     body = {"inputs": {"name": "Bo"}, "via": "pool"}
     path = f"/api/v1/workflows/{pushed['id']}/run?wait=30s"
     answer = await served.client.post(path, json=body, headers={"idempotency-key": "once"})

@@ -20,13 +20,19 @@ async def _run(api: httpx2.AsyncClient, document: str, wait: str = "20s", **body
 
 
 async def test_start_without_waiting_then_read(api: httpx2.AsyncClient, platform: Platform) -> None:
-    answer = await api.post("/api/v1/runs", json={"document": json.loads(GREETING), "inputs": {"name": "Ada"}})
+    answer = await api.post(
+        "/api/v1/runs", json={"document": json.loads(GREETING), "inputs": {"name": "Ada"}}
+    )
     assert answer.status_code == 202
     started = answer.json()
     assert started == {"run_id": started["run_id"], "status": "running", "via": "direct"}
     await platform.runner.wait(started["run_id"], 20)
     report = (await api.get(f"/api/v1/runs/{started['run_id']}")).json()
-    assert (report["status"], report["outputs"], report["error"]) == ("succeeded", {"text": "Hello Ada"}, None)
+    assert (report["status"], report["outputs"], report["error"]) == (
+        "succeeded",
+        {"text": "Hello Ada"},
+        None,
+    )
     assert set(report["nodes"]) == {"start", "greet", "done"}
 
 
@@ -47,7 +53,10 @@ async def test_end_may_answer_itself(api: httpx2.AsyncClient) -> None:
     key = {"idempotency-key": "same"}
     for _ in range(2):
         answer = await api.post(
-            "/api/v1/runs", params={"wait": "20"}, headers=key, json={"document": document, "inputs": {"n": 7}}
+            "/api/v1/runs",
+            params={"wait": "20"},
+            headers=key,
+            json={"document": document, "inputs": {"n": 7}},
         )
         assert (answer.status_code, answer.json(), answer.headers["x-made"]) == (201, {"made": 7}, "yes")
         assert answer.headers["content-security-policy"] == "sandbox"
@@ -182,7 +191,9 @@ async def test_a_folder_is_for_callers_on_this_machine(
 
     body = {"document": GREETING, "inputs": {"name": "Ada"}, "folder": "/tmp"}
     assert (await api.post("/api/v1/runs", json=body)).status_code == 202
-    problem(await api.post("/api/v1/runs", json=body, headers={"x-forwarded-for": "1.2.3.4"}), 403, "forbidden")
+    problem(
+        await api.post("/api/v1/runs", json=body, headers={"x-forwarded-for": "1.2.3.4"}), 403, "forbidden"
+    )
     transport = httpx2.ASGITransport(create_app(platform), client=("192.0.2.7", 1234))
     async with httpx2.AsyncClient(
         transport=transport, base_url="http://localhost", headers=api.headers
@@ -207,7 +218,9 @@ async def test_runs_of_others_and_of_nobody_are_not_found(
     assert (await api.get("/api/v1/runs", headers=stranger())).json()["items"] == []
 
 
-async def test_a_strangers_run_is_the_strangers(api: httpx2.AsyncClient, stranger: Any, problem: Problem) -> None:
+async def test_a_strangers_run_is_the_strangers(
+    api: httpx2.AsyncClient, stranger: Any, problem: Problem
+) -> None:
     body = {"document": GREETING, "inputs": {"name": "Ada"}}
     started = (await api.post("/api/v1/runs", json=body, headers=stranger())).json()
     assert (await api.get(f"/api/v1/runs/{started['run_id']}", headers=stranger())).status_code == 200

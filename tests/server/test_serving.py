@@ -114,7 +114,11 @@ def test_one_server_a_home_and_a_port(command: Command, tmp_path: Any) -> None:
         silent = command("run", command.write("a.json", GREETING), "-i", "name=Ada", "--json")
     finally:
         command.kill(process, signal.SIGCONT)
-    assert (silent.code, silent.json["status"], silent.json["error"]["type"]) == (3, "unreachable", "unreachable")
+    assert (silent.code, silent.json["status"], silent.json["error"]["type"]) == (
+        3,
+        "unreachable",
+        "unreachable",
+    )
     assert _ask(command, f"{url}/health/live")["status"] == "ok"
 
 

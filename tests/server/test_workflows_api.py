@@ -29,7 +29,9 @@ async def test_push_publish_run(api: httpx2.AsyncClient, problem: Problem) -> No
     run = f"{PATH}/greeting/run?wait=20s"
     inputs = {"inputs": {"name": "Ada"}}
     problem(await api.post(run, json=inputs), 409, "conflict")
-    assert (await api.post(run, json={**inputs, "version": "latest"})).json()["outputs"] == {"text": "Hello Ada"}
+    assert (await api.post(run, json={**inputs, "version": "latest"})).json()["outputs"] == {
+        "text": "Hello Ada"
+    }
     assert (await api.post(f"{PATH}/greeting/publish", json={})).json() == {"published_version": 1}
     assert (await _push(api))["created"] is False
     assert (await _push(api, NEWER))["version"] == 2
@@ -74,7 +76,9 @@ async def test_an_invalid_document_is_not_stored(api: httpx2.AsyncClient, proble
 
 
 async def test_a_node_alone(api: httpx2.AsyncClient, problem: Problem) -> None:
-    await _push(api, chain(template("a", "A {{ inputs.x | default(1) }}"), template("b", "{{ a.text }}!"), name="two"))
+    await _push(
+        api, chain(template("a", "A {{ inputs.x | default(1) }}"), template("b", "{{ a.text }}!"), name="two")
+    )
     body: dict[str, Any] = {"node": "b", "inputs": {"a": {"text": "given"}}}
     answer = (await api.post(f"{PATH}/two/test-node", json=body)).json()
     assert (answer["status"], answer["outputs"]["text"]) == ("succeeded", "given!")
@@ -102,7 +106,7 @@ async def test_pages_and_deleting(api: httpx2.AsyncClient, problem: Problem) -> 
         ("POST", "/test-node", {"node": "greet"}),
     ],
 )  # fmt: skip
-async def test_workflows_of_others_are_not_found(
+async def test_workflows_of_others_are_not_found(  # noqa: PLR0917 - fixtures
     api: httpx2.AsyncClient, problem: Problem, stranger: Any, method: str, path: str, body: Any
 ) -> None:
     pushed = await _push(api, publish=True)
