@@ -12,7 +12,9 @@ from tests.loopback import Loopback
 
 
 async def test_it_reads_what_is_given(platform: Platform) -> None:
-    document = json.loads(chain(template("a", "A"), template("b", "{{ a.text }} {{ vars.v }} {{ inputs.n }}")))
+    document = json.loads(
+        chain(template("a", "A"), template("b", "{{ a.text }} {{ vars.v }} {{ inputs.n }}"))
+    )
     document["variables"] = {"v": {"type": "integer", "default": 1}}
     pinned = await platform.documents.from_text(json.dumps(document))
     report = await try_node(platform, pinned.document, "b", {"a": {"text": "x"}, "vars": {"v": 2}, "n": 3})
