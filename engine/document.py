@@ -83,11 +83,11 @@ class NodeSpec(Model):
     default_output: dict[str, Any] | None = Field(
         None, description="The outputs after a failure with `continue`."
     )
-    retry: Retry | None = Field(None, description="Retries of this node; none by default.")
+    retry: Retry | None = Field(None, title="Retry", description="Retries of this node; none by default.")
     timeout: Seconds | None = Field(
         None, description="Longest time of one attempt; the type's default otherwise."
     )
-    wait: Wait | None = Field(None, description="A durable pause before the node runs.")
+    wait: Wait | None = Field(None, title="Wait", description="A durable pause before the node runs.")
     effects: Effects | None = Field(None, description="Whether an interrupted attempt may be repeated.")
     on_unknown: Literal["fail", "retry", "ask"] = Field(
         "ask",
@@ -96,16 +96,18 @@ class NodeSpec(Model):
     confirm: bool = Field(False, description="Ask a person before each run of this node.")
     disabled: bool = Field(False, description="Skip the node; the edges of its first handle are taken.")
     config: dict[str, Any] = Field(default_factory=dict, description="The type's own settings.")
-    body: Body | None = Field(None, description="The inside of an ITERATION or LOOP.")
+    body: Body | None = Field(None, title="Body", description="The inside of an ITERATION or LOOP.")
 
 
 class Variable(Model):
     """A run variable: its type and its first value."""
 
-    type: Literal["string", "number", "integer", "boolean", "array", "object", "any"] = "any"
-    default: Any = None
-    scope: Literal["run", "session", "workflow"] = "run"
-    description: str | None = None
+    type: Literal["string", "number", "integer", "boolean", "array", "object", "any"] = Field(
+        "any", description="What the variable may hold; assignments are checked against it."
+    )
+    default: Any = Field(None, description="The first value.")
+    scope: Literal["run", "session", "workflow"] = Field("run", description="How long the value lasts.")
+    description: str | None = Field(None, description="Free text for the next reader.")
 
 
 class Settings(Model):
@@ -125,7 +127,9 @@ class Ui(Model):
     """What only an editor reads; it never affects a run."""
 
     model_config = ConfigDict(extra="allow", frozen=True)
-    positions: dict[str, tuple[float, float]] = Field(default_factory=dict)
+    positions: dict[str, tuple[float, float]] = Field(
+        default_factory=dict, description="Where nodes stand on a canvas: [x, y] by id."
+    )
 
 
 class Document(Model):
@@ -135,16 +139,24 @@ class Document(Model):
         "interlace/v1", alias="schema", description="Version of this format."
     )
     name: str = Field(min_length=1, max_length=200, description="Unique in its owner's scope.")
-    description: str | None = None
+    description: str | None = Field(None, description="What the workflow is for.")
     inputs: JsonSchema = Field(
         default_factory=lambda: {"type": "object"}, description="JSON Schema 2020-12 of an object."
     )
-    variables: dict[Identifier, Variable] = Field(default_factory=dict)
-    settings: Settings = Field(default_factory=lambda: Settings())
+    variables: dict[Identifier, Variable] = Field(
+        default_factory=dict, description="Run variables by name, read as `vars.<name>`."
+    )
+    settings: Settings = Field(
+        default_factory=Settings, title="Settings", description="What holds for the whole run."
+    )
     triggers: list[dict[str, Any]] = Field(default_factory=list, description="Take effect on publishing.")
-    nodes: list[NodeSpec]
-    edges: list[Edge] = Field(default_factory=list)
-    ui: Ui = Field(default_factory=lambda: Ui())
+    nodes: list[NodeSpec] = Field(
+        description="Exactly one START, at least one END; the order does not matter."
+    )
+    edges: list[Edge] = Field(
+        default_factory=list, description="What follows what; `a -> b` and `a.handle -> b` are short forms."
+    )
+    ui: Ui = Field(default_factory=Ui, title="UI", description="What only an editor reads.")
 
     def walk(self) -> Iterator[tuple[NodeSpec, Body | Document]]:
         """Every node of the document with the body that holds it, bodies included."""

@@ -37,9 +37,11 @@ class Event:
     (`each[2].call`, empty for events of the run); `attempt` counts from 1.
 
     What `data` holds, by type:
-    - `run.started` {inputs}; `run.succeeded` {outputs}; `run.failed` {error, outputs};
-    - `node.started` {effects, key}; `node.succeeded` {outputs, handles, elapsed_ms, variables?, disabled?};
-      `node.failed` {error, handled, handles, outputs?}; `node.skipped` {reason}; `node.retrying` {error, delay};
+    - `run.started` {inputs}; `run.succeeded` {outputs}; `run.failed` {error}; `run.cancelled` {reason};
+    - `node.started` {effects}; `node.succeeded` {outputs, handles, elapsed_ms, variables?, why?};
+      `node.failed` {error, handled?, variables?}; `node.skipped` {reason, handles?};
+      `node.retrying` {error, delay, variables?}; `node.suspended` {until}; `node.unknown` {effects};
+      `node.log` {message}; a container's `variables` are those that its body set further out;
     - `iteration.item` {index, status}; `loop.round` {round, variables}.
     """
 

@@ -27,6 +27,7 @@ async def _recorded(record: NodeRecord, load: Any) -> Recorded:
     return Recorded(
         status=record.status,
         attempt=max(record.attempt, 1),
+        retries=record.retries,
         outputs=await load(record.outputs),
         handles=record.handles,
         error=await load(record.error),

@@ -16,12 +16,11 @@ from typing import Any
 import structlog
 
 from interlace.engine.clock import SystemClock
-from interlace.engine.errors import StoreError
+from interlace.engine.errors import Detached, StoreError
 from interlace.engine.inputs import prepare_inputs
 from interlace.engine.node import RunInfo
 from interlace.engine.protocols import Clock, Files, Services
 from interlace.engine.run import Execution, Recorded, RunResult, prepare
-from interlace.engine.run.execution import Detached
 from interlace.engine.run.result import error_of
 from interlace.flows.documents import Documents, Pinned
 from interlace.flows.leases import LEASE_SECONDS, Leases

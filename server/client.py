@@ -7,7 +7,6 @@ from pathlib import Path
 from types import TracebackType
 from typing import Any, Self
 
-import httpx2
 import orjson
 
 from interlace.engine.errors import InterlaceError, InvalidDocument
@@ -40,6 +39,8 @@ class ServerClient:
     """The few calls that the command line makes to a running server."""
 
     def __init__(self, url: str, key: str) -> None:
+        import httpx2  # noqa: PLC0415 - not for commands that find no server
+
         self.url = url
         self._http = httpx2.AsyncClient(
             base_url=url, headers={"authorization": f"Bearer {key}"}, timeout=60.0, trust_env=False
@@ -55,6 +56,8 @@ class ServerClient:
 
     async def alive(self) -> bool:
         """Whether the server answers."""
+        import httpx2  # noqa: PLC0415 - see above
+
         try:
             answer = await self._http.get("/health/live", timeout=_PROBE_SECONDS)
         except httpx2.HTTPError:
@@ -82,6 +85,8 @@ class ServerClient:
         await self._post(f"/api/v1/runs/{run_id}/cancel", None)
 
     async def _post(self, path: str, body: Any) -> dict[str, Any]:
+        import httpx2  # noqa: PLC0415 - not for commands that find no server
+
         try:
             answer = await self._http.post(path, json=body)
         except httpx2.HTTPError as error:

@@ -19,6 +19,7 @@ from interlace.engine.errors import InterlaceError
 from interlace.flows.settings import Settings
 from interlace.server.app import living
 from interlace.server.auth import ensure_owner_key
+from interlace.server.cli import garbage
 from interlace.server.cli.output import note
 from interlace.server.client import KEY_FILE, SERVER_FILE, served_at
 from interlace.server.demo import run_demo
@@ -45,6 +46,7 @@ class Serving:
 
     def run(self) -> int:
         """Serve; gives the exit code."""
+        garbage.resume()
         configure()
         try:
             with HomeLock(self._home), self._listen() as listener:
@@ -72,7 +74,8 @@ class Serving:
 
     def _listen(self) -> socket.socket:
         family = socket.AF_INET6 if ":" in self._settings.host else socket.AF_INET
-        listener = socket.socket(family, socket.SOCK_STREAM)
+        # With the protocol named asyncio turns Nagle off; without, an answer of two writes waits 40 ms for an ACK.
+        listener = socket.socket(family, socket.SOCK_STREAM, socket.IPPROTO_TCP)
         try:
             listener.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
             listener.bind((self._settings.host, self._settings.port))

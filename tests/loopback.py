@@ -77,7 +77,7 @@ class Loopback:
                 except OSError:
                     self.close_connection = True  # whoever asked was killed meanwhile
 
-            def log_message(self, format: str, *args: Any) -> None:  # noqa: A002 - as the base class has it
+            def log_message(self, format: str, *args: Any) -> None:  # noqa: A002 - the base's name
                 pass
 
         return Handler

@@ -13,35 +13,44 @@ from interlace.engine.registry import Registry
 from interlace.ui_schema.catalogue import catalogue
 
 FOLDER = Path(__file__).resolve().parent
+DIALECT = "https://json-schema.org/draft/2020-12/schema"
+_SHORT_EDGE = {
+    "type": "string",
+    "pattern": r"\S\s*->\s*\S",
+    "description": "Short form: `a -> b`, `a.handle -> b`, or a chain `a -> b -> c`.",
+}
+
+
+def document_schema() -> dict[str, Any]:
+    """The schema of a workflow file; beside the model's form it allows short edges, as the YAML reader does."""
+    schema = {"$schema": DIALECT, **Document.model_json_schema(by_alias=True), "title": "Interlace workflow"}
+    for holder in (schema, schema["$defs"]["Body"]):
+        edges = holder["properties"]["edges"]
+        edges["items"] = {"anyOf": [edges["items"], _SHORT_EDGE]}
+    return schema
 
 
 def schemas() -> dict[str, Any]:
-    """Every generated file by its name in `ui_schema/`."""
+    """Every generated file by its name in `ui_schema/`; the built-in types only, so plug-ins change nothing."""
     registry = Registry()
     registry.discover(interlace.nodes)
-    document = {
-        "$schema": "https://json-schema.org/draft/2020-12/schema",
-        "title": "Interlace workflow",
-        **Document.model_json_schema(by_alias=True),
-    }
     types = {f"nodes/{entry['type']}.json": entry for entry in catalogue(registry)}
-    return {"document.json": document, **types}
+    return {"document.json": document_schema(), **types}
 
 
-def main(arguments: list[str]) -> int:
-    """Write the files, or with `--check` say which are out of date."""
-    check = "--check" in arguments
+def main(arguments: list[str], folder: Path = FOLDER) -> int:
+    """Write the files, or with `--check` say which are out of date; gives the exit code."""
     wanted = {
         name: json.dumps(schema, indent=2, ensure_ascii=False) + "\n" for name, schema in schemas().items()
     }
-    known = {str(path.relative_to(FOLDER)): path.read_text("utf-8") for path in FOLDER.rglob("*.json")}
+    known = {path.relative_to(folder).as_posix(): path.read_text("utf-8") for path in folder.rglob("*.json")}
     stale = sorted(name for name in wanted.keys() | known.keys() if wanted.get(name) != known.get(name))
-    if check:
+    if "--check" in arguments:
         for name in stale:
             sys.stderr.write(f"ui_schema/{name} is out of date; run: python -m interlace.ui_schema.export\n")
         return 1 if stale else 0
     for name in stale:
-        path = FOLDER / name
+        path = folder / name
         if name not in wanted:
             path.unlink()
             continue

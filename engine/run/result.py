@@ -4,13 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
-from interlace.engine.errors import NodeError
 from interlace.engine.events import NodeStatus, RunStatus
-
-if TYPE_CHECKING:
-    from interlace.engine.run.plan import NodePlan
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -31,6 +27,8 @@ class Recorded:
 
     status: NodeStatus
     attempt: int = 1
+    retries: int = 0
+    """Attempts that failed and were followed by another; one that a crash interrupted is none of them."""
     outputs: dict[str, Any] | None = None
     handles: tuple[str, ...] = ("out",)
     error: dict[str, Any] | None = None
@@ -49,19 +47,3 @@ def error_of(
     return {
         "type": kind, "message": message, "node": node, "path": path, "attempt": attempt, "retryable": retryable,
     }  # fmt: skip
-
-
-def error_from(failure: Exception, plan: NodePlan, path: str, attempt: int) -> dict[str, Any]:
-    """The error of a failed attempt; an inner node's error stays that node's."""
-    inner = getattr(failure, "error", None)
-    if isinstance(failure, NodeError) and isinstance(inner, dict):
-        return inner
-    if isinstance(failure, NodeError):
-        return error_of(
-            message=failure.message, kind=failure.kind, node=plan.id, path=path, attempt=attempt,
-            retryable=failure.retryable,
-        )  # fmt: skip
-    message = (
-        f"{type(failure).__name__}: {failure} (a fault in node type {plan.spec.type}, not in the workflow)"
-    )
-    return error_of(message=message, kind="internal", node=plan.id, path=path, attempt=attempt)

@@ -105,8 +105,19 @@ _RUN = {
     "unknown_workflow": Code("There is no workflow of that name."),
     "recursion": Code("The workflow calls itself, directly or through others."),
     "call_depth": Code("Workflows call each other more than 10 levels deep."),
+    "chat_message": Code("A chat workflow does not declare the input `message`.", "warning"),
+    "chat_answer": Code("No END of a chat workflow gives the output `answer`.", "warning"),
     "failure_loop": Code("settings.on_failure names the workflow itself.", "warning"),
 }
 
-CODES: dict[str, Code] = {**_TEXT, **_SHAPE, **_STRUCTURE, **_REFERENCES, **_RUN}
+GROUPS: dict[str, dict[str, Code]] = {
+    "Text": _TEXT,
+    "Shape": _SHAPE,
+    "Structure": _STRUCTURE,
+    "References and expressions": _REFERENCES,
+    "Variables, outputs, calls": _RUN,
+}
+"""The codes by what they concern."""
+
+CODES: dict[str, Code] = {name: code for group in GROUPS.values() for name, code in group.items()}
 """All codes of the validator itself; node types add their own through `Node.check`."""

@@ -93,7 +93,8 @@ class Pickup:
 
     async def serve(self) -> None:
         """Serve until cancelled."""
-        self._loop = asyncio.get_running_loop()
+        if self._stopping:
+            return
         self._serving = asyncio.current_task()
         self._slots = asyncio.Semaphore(self._limit)
         self._look = asyncio.Event()
@@ -103,6 +104,7 @@ class Pickup:
             async with PrefectApi(self._connection) as self._api, internals.one_client() as self._client:
                 self._context = contextvars.copy_context()
                 self._settlement = Settlement(self._api)
+                self._loop = asyncio.get_running_loop()
                 pool_id = await self._pool_id()
                 async with asyncio.TaskGroup() as group:
                     group.create_task(self._beat())

@@ -6,7 +6,7 @@ import os
 
 import typer
 
-from interlace.server.cli import operate, runs, workflows
+from interlace.server.cli import garbage, operate, runs, workflows
 from interlace.server.cli import run as running
 from interlace.server.cli import serve as serving
 
@@ -31,5 +31,6 @@ app.add_typer(operate.user, name="user")
 
 def main() -> None:
     """Run the command line."""
+    garbage.pause()
     os.environ.setdefault("DO_NOT_TRACK", "1")
     app()

@@ -12,6 +12,7 @@ import typer
 
 from interlace.engine.errors import InterlaceError, InvalidDocument
 from interlace.engine.problems import Problem
+from interlace.server.cli import garbage
 
 OK, FAILED, USAGE, UNREACHABLE, SUSPENDED, INTERRUPTED = 0, 1, 2, 3, 3, 130
 _EXIT = {"not_found": USAGE, "conflict": USAGE, "unreachable": UNREACHABLE, "store": UNREACHABLE}
@@ -69,6 +70,7 @@ def stop(text: str, code: int = FAILED) -> NoReturn:
 
 def run_async(work: Coroutine[Any, Any, T], *, as_json: bool = False) -> T:
     """Run a command's coroutine; the product's own errors become a message and an exit code."""
+    garbage.resume()
     try:
         return asyncio.run(work)
     except InterlaceError as error:

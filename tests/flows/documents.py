@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
+import itertools
 import json
-from itertools import pairwise
 from typing import Any
 
 
@@ -15,7 +15,7 @@ def chain(*nodes: dict[str, Any], outputs: dict[str, Any] | None = None, **docum
         {"id": "done", "type": "END", "config": {"outputs": outputs or {}}},
     ]
     ids = [node["id"] for node in every]
-    edges = [{"from": a, "to": b} for a, b in pairwise(ids)]
+    edges = [{"from": a, "to": b} for a, b in itertools.pairwise(ids)]
     return json.dumps({"name": "test", **document, "nodes": every, "edges": edges})
 
 

@@ -21,14 +21,16 @@ NAMES: Final = {
     "wordwrap": (0, 3, ("width", "break_long_words", "wrapstring")),
     "lines": (0, 0, ()),
     "striptags": (0, 0, ()),
-    "batch": (1, 2, ("fill_with",)),
-    "slice": (1, 2, ("fill_with",)),
+    "batch": (1, 2, ()),
+    "slice": (1, 2, ()),
     "dictsort": (0, 0, ("by", "reverse", "case_sensitive")),
     "zip": (1, 8, ()),
     "chain": (1, 8, ()),
-    "filesizeformat": (0, 1, ("binary",)),
+    "filesizeformat": (0, 1, ()),
     "pluralize": (0, 2, ()),
 }
+_BY_NAME_ONLY: Final = frozenset({"wordwrap"})
+"""Filters that take their arguments by name only; we take them by position too."""
 _environment: Final = minijinja.Environment(pycompat=False, undefined_behavior="strict", fuel=FUEL)
 _evaluate: Final = _environment.eval_expr
 
@@ -37,6 +39,9 @@ def builtin(name: str) -> Callable[..., Any]:
     """Give one of minijinja's own filters as a function."""
 
     def run(value: Any, *arguments: Any, **options: Any) -> Any:
+        if name in _BY_NAME_ONLY:
+            options.update(zip(NAMES[name][2], arguments, strict=False))
+            arguments = ()
         variables = {f"a{index}": argument for index, argument in enumerate(arguments)}
         variables.update(options)
         for argument in variables.values():

@@ -91,6 +91,11 @@ def test_text(value, source, expected):
         ("1234.5 | number_format(1, '.', ',')", "1.234,5"),
         ("'' | bool", False),
         ("123456789 | filesizeformat", "123.5 MB"),
+        ("1048576 | filesizeformat(true)", "1.0 MiB"),
+        ("'one two three' | wordwrap(8)", "one two\nthree"),
+        ("'one two three' | wordwrap(8, wrapstring='/')", "one two/three"),
+        ("[1, 2, 3] | batch(2, 0)", [[1, 2], [3, 0]]),
+        ("[1, 2, 3] | slice(2, 0)", [[1, 2], [3, 0]]),
     ],
 )
 def test_numbers(value, source, expected):

@@ -29,7 +29,10 @@ def test_values_that_were_read_are_replaced_everywhere() -> None:
     assert secrets.redact({"x pass/word é": ["a pass/word é b", ("pass/word é", 1), None, {"n": 2.5}]}) == {
         "x [secrets.token]": ["a [secrets.token] b", ("[secrets.token]", 1), None, {"n": 2.5}]
     }
-    assert secrets.redact("?k=pass%2Fword%20%C3%A9&l=pass%2Fword+%C3%A9") == "?k=[secrets.token]&l=[secrets.token]"
+    assert (
+        secrets.redact("?k=pass%2Fword%20%C3%A9&l=pass%2Fword+%C3%A9")
+        == "?k=[secrets.token]&l=[secrets.token]"
+    )
     assert "[secrets.token]" in secrets.redact('{"a": "pass/word \\u00e9"}')
 
 

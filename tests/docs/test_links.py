@@ -1,0 +1,37 @@
+"""Every link leads somewhere, every heading stands once."""
+
+from __future__ import annotations
+
+import pytest
+
+from tests.docs.pages import NAMES, PAGES, ROOT, anchors, links
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_links_resolve(name: str) -> None:
+    page = ROOT / name
+    for link in links(page):
+        if link.startswith(("https://", "http://")):
+            continue
+        target, _, anchor = link.partition("#")
+        path = (page.parent / target).resolve() if target else page
+        assert path.exists(), link
+        assert not anchor or anchor in anchors(path), link
+
+
+def test_every_page_of_the_documentation_is_linked() -> None:
+    reached = {(page.parent / link.partition("#")[0]).resolve() for page in PAGES for link in links(page)}
+    missed = [
+        path.relative_to(ROOT).as_posix()
+        for path in PAGES
+        if path not in reached and path.name != "README.md"
+    ]
+    assert missed == []
+
+
+def test_the_pictures_are_self_contained() -> None:
+    for name in ("storm_report.svg", "run.svg"):
+        text = (ROOT / "docs" / "images" / name).read_text("utf-8")
+        assert text.count("http") == 1, "only the name space of SVG"
+        assert "<script" not in text
+        assert f"docs/images/{name}" in (ROOT / "README.md").read_text("utf-8")
