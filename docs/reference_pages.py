@@ -113,8 +113,8 @@ def codes_page() -> str:
     for title, group in codes.GROUPS.items():
         rows = [(code(name), entry.severity, entry.meaning) for name, entry in group.items()]
         text += f"\n## {title}\n\n{table(['code', 'severity', 'meaning'], rows)}"
-    rows = [(code(name), ", ".join(kinds)) for name, kinds in sorted(node_codes().items())]
-    text += f"\n## Codes of node types\n\nA type's own check of its config; the message says what is wrong.\n\n{table(['code', 'types'], rows)}"
+    own = [(code(name), ", ".join(kinds)) for name, kinds in sorted(node_codes().items())]
+    text += f"\n## Codes of node types\n\nA type's own check of its config; the message says what is wrong.\n\n{table(['code', 'types'], own)}"
     return text + (
         "\n## Inputs\n\n| code | severity | meaning |\n|---|---|---|\n"
         "| `inputs` | error | The inputs of a run do not fit the workflow's `inputs`. |\n"
