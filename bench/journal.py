@@ -16,7 +16,7 @@ from pathlib import Path
 
 from interlace.store import Store
 from interlace.store.journal import RunJournal
-from interlace.store.runs import NewRun
+from interlace.store.run_row import NewRun
 
 OUTPUTS = {"outputs": {"text": "abcdefghijklmnop", "count": 3}, "handles": ("out",), "elapsed_ms": 0.021}
 ROUNDS = 5

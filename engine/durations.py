@@ -19,7 +19,7 @@ def parse_duration(value: Any) -> Any:
     """
     if not isinstance(value, str):
         if isinstance(value, bool):
-            raise ValueError("a duration is a text such as '30s' or a number of seconds, not true or false")
+            raise ValueError("a duration is a text such as '30s' or a number of seconds, not true or false")  # noqa: TRY004 - pydantic words it
         return value
     match = _PATTERN.fullmatch(value.strip())
     if match is None:

@@ -7,6 +7,7 @@ InterlaceError
 │   ├── NodeTimeout          the attempt took longer than its time-out
 │   └── BodyError            a node inside a container's body failed; carries that node's error
 ├── RunCancelled             somebody cancelled the run
+├── Detached                 this process let go of the run; it goes on elsewhere
 └── StoreError               the journal or the payload store refused
 """
 
@@ -78,7 +79,7 @@ class ExpressionError(NodeError):
         super().__init__(message, kind=kind, retryable=False)
 
 
-class NodeTimeout(NodeError):
+class NodeTimeout(NodeError):  # noqa: N818 - the name users see
     """The attempt took longer than its time-out."""
 
     def __init__(self, message: str) -> None:
@@ -97,6 +98,10 @@ class BodyError(NodeError):
 
 class RunCancelled(InterlaceError):  # noqa: N818 - the name users see
     """The run was cancelled."""
+
+
+class Detached(InterlaceError):  # noqa: N818 - not a failure of the run
+    """This process let go of the run; it goes on where its journal ends."""
 
 
 class StoreError(InterlaceError):

@@ -39,8 +39,9 @@ class Event:
     What `data` holds, by type:
     - `run.started` {inputs}; `run.succeeded` {outputs}; `run.failed` {error}; `run.cancelled` {reason};
     - `node.started` {effects}; `node.succeeded` {outputs, handles, elapsed_ms, variables?, why?};
-      `node.failed` {error, handled?}; `node.skipped` {reason, handles?}; `node.retrying` {error, delay};
-      `node.suspended` {until}; `node.unknown` {effects}; `node.log` {message};
+      `node.failed` {error, handled?, variables?}; `node.skipped` {reason, handles?};
+      `node.retrying` {error, delay, variables?}; `node.suspended` {until}; `node.unknown` {effects};
+      `node.log` {message}; a container's `variables` are those that its body set further out;
     - `iteration.item` {index, status}; `loop.round` {round, variables}.
     """
 

@@ -218,7 +218,7 @@ class Node(Generic[C, O]):
     """Whether the type has a body."""
     takes_slot: ClassVar[bool] = True
     """Whether a running node of this type counts for the run's max_concurrency; containers do not."""
-    pass_format: ClassVar[str] = "[{}]"
+    pass_format: ClassVar[str] = "[{}]"  # noqa: S105 - how passes are written in paths
     """How a pass through the body is written in paths: `each[2].call`, `loop#3.inc`."""
     example: ClassVar[dict[str, Any]] = {}
     """A config that validates, shown in the catalogue and used by the contract tests."""
@@ -277,4 +277,5 @@ class Node(Generic[C, O]):
         Raises:
             NodeError: the work could not be done.
         """
+        del config, ctx
         raise TypeError(f"node type {type(self).kind} does not define run()")

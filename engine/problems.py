@@ -27,6 +27,13 @@ class Problem:
     line: int | None = None
     fix: str | None = None
 
+    def as_json(self) -> dict[str, str | int | None]:
+        """The problem as `validate --json` and the API show it."""
+        return {
+            "severity": self.severity, "code": self.code, "node": self.node, "field": self.field, "line": self.line,
+            "message": self.message, "fix": self.fix,
+        }  # fmt: skip
+
     def __str__(self) -> str:
         where = ".".join(part for part in (self.node, self.field) if part)
         line = f"line {self.line}: " if self.line else ""

@@ -13,6 +13,7 @@ from interlace.engine.errors import InterlaceError
 from interlace.engine.expressions import ExpressionError, rename_root
 from interlace.engine.fields import Syntax, markers
 from interlace.engine.registry import Registry
+from interlace.engine.validate import validate
 
 _ID = re.compile(r"[A-Za-z_][A-Za-z0-9_]{0,63}")
 _KINDS: dict[Syntax, Literal["text", "expression", "template"]] = {
@@ -36,8 +37,8 @@ def rename_node(document: Document, old: str, new: str, *, registry: Registry) -
         registry: the node types, which say what of a config is an expression.
 
     Raises:
-        RenameRefused: there is no such node, the new id is invalid, reserved or taken, or a config or expression cannot
-            be read, so that a reference might be missed.
+        RenameRefused: there is no such node, the new id is invalid, reserved or taken, a config or expression cannot be
+            read, so that a reference might be missed, or the document would have an error that it did not have.
     """
     _check(document, old, new)
     if old == new:
@@ -46,7 +47,17 @@ def rename_node(document: Document, old: str, new: str, *, registry: Registry) -
     positions = {rename.id(name): place for name, place in document.ui.positions.items()}
     ui = Ui(**{**(document.ui.model_extra or {}), "positions": positions})
     nodes, edges = rename.inside(document)
-    return document.model_copy(update={"nodes": nodes, "edges": edges, "ui": ui})
+    renamed = document.model_copy(update={"nodes": nodes, "edges": edges, "ui": ui})
+    _compare(document, renamed, rename, registry)
+    return renamed
+
+
+def _compare(before: Document, after: Document, rename: _Rename, registry: Registry) -> None:
+    """Refuse where the id is also part of a value, such as the name of a branch in an output."""
+    known = {(p.code, rename.id(p.node or ""), p.field) for p in validate(before, registry).errors}
+    for problem in validate(after, registry).errors:
+        if (problem.code, problem.node or "", problem.field) not in known:
+            raise RenameRefused(f"renaming would break the workflow: {problem}")
 
 
 def _check(document: Document, old: str, new: str) -> None:
@@ -115,10 +126,12 @@ class _Rename:
 
     def _model(self, model: BaseModel, raw: Any) -> Any:
         """The raw data of a model with the references in its expression fields renamed."""
-        if not isinstance(raw, dict):
-            return raw
-        made = dict(raw)
         marked = markers(type(model))
+        fields = {key for name, info in type(model).model_fields.items() for key in (name, info.alias)}
+        if not isinstance(raw, dict) or not raw.keys() <= fields:
+            # Written in a short form: its long form says where the expressions are.
+            raw = model.model_dump(by_alias=True, exclude_unset=True)
+        made = dict(raw)
         for name, info in type(model).model_fields.items():
             key = info.alias if info.alias in raw else name
             if key not in raw:
@@ -132,8 +145,9 @@ class _Rename:
     def _nested(self, value: Any, raw: Any) -> Any:
         if isinstance(value, BaseModel):
             return self._model(value, raw)
-        if isinstance(value, list) and isinstance(raw, list) and len(value) == len(raw):
-            return [self._nested(inner, part) for inner, part in zip(value, raw, strict=True)]
+        if isinstance(value, list):
+            parts = raw if isinstance(raw, list) and len(raw) == len(value) else [None] * len(value)
+            return [self._nested(inner, part) for inner, part in zip(value, parts, strict=True)]
         if isinstance(value, dict) and isinstance(raw, dict):
             return {key: self._nested(value.get(key), part) for key, part in raw.items()}
         return raw

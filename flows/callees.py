@@ -2,15 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+import asyncio
+from collections.abc import Iterable, Mapping
 from pathlib import Path
 from typing import Any
 
 from interlace.engine.document import Document
 from interlace.engine.registry import Registry
 from interlace.engine.schema import Schema
-from interlace.engine.source import load_file
-from interlace.engine.validate import validate
+from interlace.engine.source import Source, load_file
+from interlace.engine.validate import Validation, check, validate
 from interlace.store import Store
 from interlace.store.errors import ConflictError, NotFoundError
 
@@ -20,21 +21,70 @@ Call = tuple[str, str | int]
 
 
 class Callees:
-    """A snapshot of the workflows reachable from a document. Implements `Workflows`."""
+    """A snapshot of the workflows reachable from a document. Implements `Workflows`.
 
-    def __init__(self) -> None:
-        self.documents: dict[Call, Document] = {}
-        self.outputs: dict[Call, Schema] = {}
+    Without a `store` nothing is known of stored workflows: calls of them are taken as they stand.
+    """
+
+    def __init__(self, store: Store | None) -> None:
+        self._store = store
+        self._documents: dict[Call, Document] = {}
+        self._outputs: dict[Call, Schema] = {}
 
     def signature(self, workflow: str, version: str | int) -> tuple[Schema, Schema] | None:
         """Input and output schema, None when there is no such workflow."""
-        document = self.documents.get((workflow, version))
-        return None if document is None else (document.inputs, self.outputs.get((workflow, version), {}))
+        document = self._documents.get((workflow, version))
+        if document is not None:
+            return document.inputs, self._outputs.get((workflow, version), {})
+        return ({}, {}) if self._store is None and not workflow.startswith(".") else None
 
     def callees(self, workflow: str, version: str | int) -> frozenset[str]:
         """Names of the workflows that one calls."""
-        document = self.documents.get((workflow, version))
+        document = self._documents.get((workflow, version))
         return frozenset() if document is None else frozenset(name for name, _ in calls(document))
+
+    async def read(self, document: Document, registry: Registry, folder: str | None) -> None:
+        """Read every workflow that a document calls, directly or through others."""
+        waiting = [(call, folder) for call in calls(document)]
+        while waiting and len(self._documents) < _MAX_WORKFLOWS:
+            call, beside = waiting.pop()
+            if call in self._documents:
+                continue
+            found, inner = await self._find(call, beside)
+            if found is not None:
+                self._documents[call] = found
+                waiting.extend((below, inner) for below in calls(found))
+        for call, found in self._documents.items():
+            self._outputs[call] = _output_schema(found, validate(found, registry).types)
+
+    async def _find(self, call: Call, folder: str | None) -> tuple[Document | None, str | None]:
+        """A called document and the folder that its own relative calls are looked up in."""
+        name, version = call
+        if name.startswith("."):
+            if folder is None:
+                return None, None
+            path = Path(folder) / name
+            source = await asyncio.to_thread(load_file, path)
+            return source.document, str(path.parent)
+        if self._store is None:
+            return None, None
+        try:
+            _, text = await self._store.workflows.document(name, version)  # type: ignore[arg-type]
+        except (NotFoundError, ConflictError):
+            return None, None
+        return Document.model_validate_json(text), None
+
+
+async def check_with_callees(
+    source: Source, registry: Registry, *, store: Store | None, folder: str | None
+) -> Validation:
+    """All problems of a loaded text, the workflows it calls included. Runs and connects nothing."""
+    document = source.document or source.salvaged
+    if document is None or not calls(document):
+        return check(source, registry)
+    known = Callees(store)
+    await known.read(document, registry, folder)
+    return check(source, registry, workflows=known)
 
 
 def calls(document: Document) -> list[Call]:
@@ -48,50 +98,15 @@ def calls(document: Document) -> list[Call]:
     return found
 
 
-async def callees_of(document: Document, store: Store, registry: Registry, folder: str | None) -> Callees:
-    """Read every workflow that a document calls, directly or through others."""
-    known = Callees()
-    waiting = calls(document)
-    while waiting and len(known.documents) < _MAX_WORKFLOWS:
-        call = waiting.pop()
-        if call in known.documents:
-            continue
-        found = _from_file(call, folder) if call[0].startswith(".") else await _from_store(call, store)
-        if found is not None:
-            known.documents[call] = found
-            waiting.extend(calls(found))
-    for call, found in known.documents.items():
-        known.outputs[call] = output_schema(found, validate(found, registry).types)
-    return known
-
-
-def output_schema(document: Document, types: Any) -> Schema:
+def _output_schema(document: Document, types: Mapping[str, Schema]) -> Schema:
     """What the END nodes of a document give together."""
-    ends = [types.get(node.id) for node in document.nodes if node.type == "END"]
+    ends = _known(types.get(node.id) for node in document.nodes if node.type == "END")
     properties: dict[str, Any] = {}
-    for schema in _known(ends):
+    for schema in ends:
         properties.update(schema.get("properties", {}))
-    sure = (
-        set.intersection(*(set(s.get("required", ())) for s in _known(ends))) if ends and all(ends) else set()
-    )
+    sure = set.intersection(*(set(schema.get("required", ())) for schema in ends)) if ends else set()
     return {"type": "object", "properties": properties, "required": sorted(sure)}
 
 
 def _known(schemas: Iterable[Schema | None]) -> list[Schema]:
     return [schema for schema in schemas if schema]
-
-
-def _from_file(call: Call, folder: str | None) -> Document | None:
-    if folder is None:
-        return None
-    path = Path(folder) / call[0]
-    return load_file(path).document if path.is_file() else None
-
-
-async def _from_store(call: Call, store: Store) -> Document | None:
-    name, version = call
-    try:
-        _, text = await store.workflows.document(name, version)  # type: ignore[arg-type]
-    except (NotFoundError, ConflictError):
-        return None
-    return Document.model_validate_json(text)

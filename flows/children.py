@@ -7,8 +7,10 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from interlace.engine.errors import InvalidDocument, NodeError
+from interlace.engine.errors import InvalidDocument, NodeError, StoreError
 from interlace.engine.protocols import ChildResult
+from interlace.engine.run import RunResult
+from interlace.flows.request import Request
 from interlace.store.run_row import FINAL, Run
 
 if TYPE_CHECKING:
@@ -16,6 +18,7 @@ if TYPE_CHECKING:
     from interlace.flows.runner import Runner
 
 MAX_DEPTH = 10
+_CANCEL_SECONDS = 5.0
 
 
 class ChildRuns:
@@ -23,6 +26,9 @@ class ChildRuns:
 
     def __init__(self, runner: Runner) -> None:
         self._runner = runner
+        self._reported: dict[str, set[str]] = {}
+        """By parent: children whose failure their node has heard of, so that a retry starts a new one."""
+        runner.ended.append(self._forget)
 
     async def run(
         self,
@@ -40,61 +46,78 @@ class ChildRuns:
             NodeError: the workflow does not exist, the inputs do not fit, or the depth is too great.
         """
         runner = self._runner
+        row = await runner.store.runs.get(parent)
         started = await runner.store.runs.children(parent, path)
-        if started:
+        if started and started[-1].id not in self._reported.get(parent, ()):
             child_id = started[-1].id
             if started[-1].status not in FINAL:
                 await runner.resume(started[-1])
         else:
-            child_id = await self._start(workflow, version, inputs, parent=parent, path=path)
+            pinned = await self._find(workflow, version, row)
+            child_id = await self._start(pinned, inputs, row, path, wait=wait)
         if not wait:
             return ChildResult(run_id=child_id, status="running")
         try:
             result = await runner.wait(child_id)
         except asyncio.CancelledError:
             if not runner.closing:
-                await asyncio.shield(self._cancel(child_id))
+                await asyncio.shield(self._cancel(parent, child_id))
             raise
-        assert result is not None
+        assert result is not None, "waits without a time limit"
+        if result.status != "succeeded":
+            self._reported.setdefault(parent, set()).add(child_id)
         return ChildResult(
             run_id=child_id, status=result.status, outputs=result.outputs or {}, error=result.error
         )
 
     async def _start(
-        self, workflow: str, version: str | int, inputs: Mapping[str, Any], *, parent: str, path: str
+        self, pinned: Pinned, inputs: Mapping[str, Any], parent: Run, path: str, *, wait: bool
     ) -> str:
-        from interlace.flows.runner import Request  # noqa: PLC0415 - the modules need each other
-
-        run = await self._runner.store.runs.get(parent)
-        if run.depth + 1 > MAX_DEPTH:
+        if parent.depth + 1 > MAX_DEPTH:
             raise NodeError(f"sub-workflows are nested deeper than {MAX_DEPTH}", kind="too_deep")
-        pinned = await self._find(workflow, version, run)
-        trigger = {"kind": "sub_workflow", "run_id": parent, "path": path}
         request = Request(
-            inputs=inputs, trigger=trigger, environment=run.environment, parent=run, parent_path=path
+            inputs=inputs,
+            trigger={"kind": "sub_workflow", "run_id": parent.id, "path": path, "wait": wait},
+            environment=parent.environment,
+            parent=parent,
+            parent_path=path,
         )
         try:
             return await self._runner.start(pinned, request)
         except InvalidDocument as error:
-            raise NodeError(f"workflow {workflow!r} refuses the inputs: {error}", kind="validation") from None
+            message = f"workflow {pinned.document.name!r} refuses the inputs: {error}"
+            raise NodeError(message, kind="validation") from None
 
     async def _find(self, workflow: str, version: str | int, parent: Run) -> Pinned:
         documents = self._runner.documents
-        if not workflow.startswith("."):
-            return await documents.stored(workflow, version)
-        folder = parent.trigger.get("folder")
-        if folder is None:
+        try:
+            if not workflow.startswith("."):
+                return await documents.stored(workflow, version, owner=parent.owner)
+            return await documents.from_file(_beside(workflow, parent))
+        except (StoreError, InvalidDocument) as error:
             raise NodeError(
-                f"{workflow!r} is a path, and this workflow does not come from a file; name a stored workflow",
-                kind="unknown_workflow",
-            )
-        path = (Path(folder) / workflow).resolve()
-        if not path.is_file():
-            raise NodeError(
-                f"there is no workflow file {workflow!r} beside the parent's file", kind="unknown_workflow"
-            )
-        return await documents.from_file(path)
+                f"workflow {workflow!r} cannot be run: {error}", kind="unknown_workflow"
+            ) from None
 
-    async def _cancel(self, run_id: str) -> None:
+    async def _cancel(self, parent: str, run_id: str) -> None:
+        self._reported.setdefault(parent, set()).add(run_id)
         await self._runner.cancel(run_id, "cancelled with its parent")
-        await self._runner.wait(run_id, timeout=5.0)
+        await self._runner.wait(run_id, _CANCEL_SECONDS)
+
+    async def _forget(self, run_id: str, _result: RunResult) -> None:
+        self._reported.pop(run_id, None)
+
+
+def _beside(workflow: str, parent: Run) -> Path:
+    folder = parent.trigger.get("folder")
+    if folder is None:
+        raise NodeError(
+            f"{workflow!r} is a path, and this workflow does not come from a file; name a stored workflow",
+            kind="unknown_workflow",
+        )
+    path = Path(folder) / workflow
+    if not path.is_file():
+        raise NodeError(
+            f"there is no workflow file {workflow!r} beside the parent's file", kind="unknown_workflow"
+        )
+    return path

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 from collections import OrderedDict
 from dataclasses import dataclass
 from pathlib import Path
@@ -11,9 +12,10 @@ from interlace.engine.document import Document
 from interlace.engine.registry import Registry
 from interlace.engine.run import Plan, compile_plan
 from interlace.engine.source import Source, load, load_file
-from interlace.engine.validate import Validation, check
-from interlace.flows.callees import callees_of, calls
+from interlace.engine.validate import Validation
+from interlace.flows.callees import check_with_callees
 from interlace.store import Store
+from interlace.store.errors import NotFoundError
 from interlace.store.runs import hash_document
 
 _KEPT = 256
@@ -52,11 +54,7 @@ class Documents:
 
     async def check(self, source: Source, *, folder: str | None = None) -> Validation:
         """All problems of a loaded text, the workflows it calls included. Runs and connects nothing."""
-        document = source.document or source.salvaged
-        known = None
-        if document is not None and calls(document):
-            known = await callees_of(document, self._store, self._registry, folder)
-        return check(source, self._registry, workflows=known)
+        return await check_with_callees(source, self._registry, store=self._store, folder=folder)
 
     async def from_text(self, text: str, *, name: str = "", folder: str | None = None) -> Pinned:
         """A document given as YAML or JSON.
@@ -68,7 +66,8 @@ class Documents:
 
     async def from_file(self, path: Path) -> Pinned:
         """A document in a file; its relative sub-workflows are looked up beside it."""
-        return await self.from_source(load_file(path), folder=str(path.resolve().parent))
+        source, folder = await asyncio.to_thread(_load, path)
+        return await self.from_source(source, folder=folder)
 
     async def from_source(self, source: Source, *, folder: str | None = None) -> Pinned:
         """A loaded document, validated."""
@@ -88,14 +87,16 @@ class Documents:
             plan = self._plan(key, Document.model_validate_json(text))
         return Pinned(plan=plan, hash=key, text=text, workflow_id=workflow_id, version=version)
 
-    async def stored(self, name: str, version: str | int = "published") -> Pinned:
-        """A stored workflow by name or id; `published`, `latest` or a number.
+    async def stored(self, name: str, version: str | int = "published", *, owner: str = "local") -> Pinned:
+        """A stored workflow of an owner by name or id; `published`, `latest` or a number.
 
         Raises:
             StoreError: there is no such workflow or version, or nothing of it is published.
         """
-        which: Any = int(version) if isinstance(version, str) and version.isdigit() else version
-        found = await self._store.workflows.version(name, which)
+        which: Any = int(version) if isinstance(version, str) and version.isdecimal() else version
+        if which not in ("published", "latest") and not isinstance(which, int):
+            raise NotFoundError(f"no version {version!r} of {name!r}; ask for published, latest or a number")
+        found = await self._store.workflows.version(name, which, owner=owner)
         return await self.from_hash(found.document_hash, workflow_id=found.workflow_id, version=found.number)
 
     def _plan(self, key: str, document: Document) -> Plan:
@@ -107,3 +108,7 @@ class Documents:
         else:
             self._plans.move_to_end(key)
         return plan
+
+
+def _load(path: Path) -> tuple[Source, str]:
+    return load_file(path), str(path.resolve().parent)

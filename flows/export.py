@@ -7,7 +7,7 @@ from typing import Any
 import orjson
 
 from interlace.flows.documents import Documents
-from interlace.flows.report import run_report
+from interlace.flows.report import event_json, run_report
 from interlace.store import Store
 
 
@@ -22,11 +22,7 @@ async def export_run(store: Store, documents: Documents, run_id: str) -> dict[st
     events: list[dict[str, Any]] = []
     last = 0
     while batch := await store.events.read(run_id, last):
-        for event in batch:
-            loaded = await journal.load_event(event)
-            events.append(
-                {"seq": loaded.seq, "at": loaded.at, "type": loaded.type, "path": loaded.path, "attempt": loaded.attempt, "data": loaded.data}
-            )
+        events.extend([event_json(await journal.load_event(event)) for event in batch])
         last = batch[-1].seq
     return {
         "interlace_run": 1,

@@ -7,14 +7,12 @@ from collections.abc import Mapping
 from typing import Any
 
 from interlace.engine.errors import InterlaceError
+from interlace.flows.leases import LEASE_SECONDS
 from interlace.flows.platform import Platform
 from interlace.flows.prefect.outcome import Outcome
-from interlace.flows.runner import LEASE_SECONDS, Request
+from interlace.flows.request import POOL, Request
 from interlace.store.errors import NotFoundError
 from interlace.store.run_row import FINAL
-
-POOL = {"via": "pool"}
-"""In a run's trigger: Prefect's host starts it, and shows it itself."""
 
 
 class HostedRuns:
@@ -32,7 +30,7 @@ class HostedRuns:
                 inputs=inputs, trigger={"kind": "prefect", "flow_run_id": flow_run_id, **POOL},
                 environment=self._platform.settings.environment, idempotency_key=f"prefect:{flow_run_id}",
             )  # fmt: skip
-            run_id, _ = await self._platform.runner.create(pinned, request, lease=False)
+            run_id, _ = await self._platform.runner.create(pinned, request)
         except InterlaceError:
             return None
         await self._platform.store.runs.mirrored([(run_id, "", flow_run_id)])
@@ -82,9 +80,11 @@ class HostedRuns:
             return
 
     async def is_alive(self, run_id: str) -> bool:
-        """Whether somebody holds the run's lease."""
+        """Whether somebody holds the run's lease; one that is not the pool's is nobody's here to hand back."""
         try:
             run = await self._platform.store.runs.get(run_id)
         except NotFoundError:
             return False
-        return run.status not in FINAL and run.lease_until is not None and run.lease_until > time.time()
+        if run.status in FINAL or run.trigger.get("via") != POOL["via"]:
+            return run.status not in FINAL
+        return run.lease_until is not None and run.lease_until > time.time()

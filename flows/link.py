@@ -7,18 +7,23 @@ from __future__ import annotations
 
 import asyncio
 import contextlib
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from typing import Any
 
 import structlog
 
+from interlace.engine.errors import InterlaceError
+from interlace.flows.hosted import HostedRuns
 from interlace.flows.platform import Platform
 from interlace.flows.prefect.connection import PrefectConnection, PrefectError
 from interlace.flows.prefect.host import Host
 from interlace.flows.prefect.mirror import Mirror, MirrorRates
+from interlace.flows.prefect.outcome import Outcome
 from interlace.flows.prefect.server import EmbeddedPrefect
-from interlace.flows.shown import ShownRuns
-from interlace.flows.hosted import HostedRuns
+from interlace.flows.shown import ShownRuns, deployment_of, is_hosted
+from interlace.store.run_row import FINAL, Run
+
+_RECONCILE_SECONDS = 20.0
 
 log = structlog.get_logger("interlace.prefect")
 
@@ -32,6 +37,7 @@ class PrefectLink:
         self._mirror: Mirror | None = None
         self._host: Host | None = None
         self._connection: PrefectConnection | None = None
+        self._reconciler: asyncio.Task[None] | None = None
         self._ready = asyncio.Event()
         self._failure: str | None = None
 
@@ -44,6 +50,11 @@ class PrefectLink:
     def ui_url(self) -> str:
         """Prefect's pages; empty until they are there."""
         return self._connection.ui_url if self._connection is not None else ""
+
+    @property
+    def connection(self) -> PrefectConnection | None:
+        """Where Prefect's API is; None until it is known."""
+        return self._connection
 
     def flow_run_url(self, flow_run_id: str) -> str:
         """Prefect's page of one flow run."""
@@ -61,25 +72,14 @@ class PrefectLink:
     async def start(self) -> None:
         """Bring Prefect up; to be run as a task, runs do not wait for it."""
         try:
-            self._connection = await self._connect()
+            connection = await self._connect()
         except PrefectError as error:
             self._failure = str(error)
-            log.error("Prefect did not start; runs go on without it", error=str(error))
+            log.warning("Prefect did not start; runs go on without it", error=str(error))
             return
-        settings = self._platform.settings
-        self._mirror = Mirror(
-            self._connection,
-            ShownRuns(self._platform, nodes=settings.prefect_nodes, logs=settings.prefect_logs),
-            pool=settings.prefect_pool,
-            rates=MirrorRates(full_per_minute=settings.prefect_detail_rate),
-            interval=settings.prefect_lag,
-        )
-        await self._mirror.start()
-        self._host = Host(self._connection, settings.prefect_pool, HostedRuns(self._platform), limit=settings.max_runs)
-        await self._host.start()
-        self._platform.runner.ended.append(self._poke)
-        with contextlib.suppress(PrefectError):
-            await self._host.ready()
+        await self._platform.guard(connection.api_url)
+        self._connection = connection
+        await self._serve(connection)
         self._ready.set()
         log.info("Prefect is ready", ui=self.ui_url)
 
@@ -95,6 +95,49 @@ class PrefectLink:
         await self._embedded.start()
         return self._embedded.connection
 
+    async def _serve(self, connection: PrefectConnection) -> None:
+        settings = self._platform.settings
+        self._mirror = Mirror(
+            connection,
+            ShownRuns(self._platform, nodes=settings.prefect_nodes, logs=settings.prefect_logs),
+            pool=settings.prefect_pool,
+            rates=MirrorRates(full_per_minute=settings.prefect_detail_rate),
+            interval=settings.prefect_lag,
+        )
+        await self._mirror.start()
+        self._platform.runner.ended.append(self._poke)
+        self._host = Host(
+            connection, settings.prefect_pool, HostedRuns(self._platform), limit=settings.max_runs
+        )
+        await self._host.start()
+        with contextlib.suppress(PrefectError):
+            await self._host.ready()
+        self._reconciler = asyncio.create_task(self._reconcile(self._host), name="prefect-reconciler")
+
+    async def _reconcile(self, host: Host) -> None:
+        """Bring Prefect's picture of the pool's runs and the journals together: after crashes they differ."""
+        while True:
+            try:
+                for run in await self._platform.store.runs.to_mirror():
+                    await self._settle(host, run)
+                await host.sweep()
+            except InterlaceError as error:
+                log.info("Prefect's picture could not be compared now", error=str(error))
+            await asyncio.sleep(_RECONCILE_SECONDS)
+
+    async def _settle(self, host: Host, run: Run) -> None:
+        """Show the end of a run of the pool that ended outside the pool."""
+        if (
+            not is_hosted(run)
+            or run.flow_run_id is None
+            or run.status not in FINAL
+            or run.flow_run_id in host.active
+        ):
+            return
+        message = (run.error or {}).get("message")
+        await host.settle(run.flow_run_id, Outcome(state=run.status, message=message))  # type: ignore[arg-type]
+        await self._platform.store.runs.mirrored([(run.id, run.status, None)])
+
     async def _poke(self, _run_id: str, _result: object) -> None:
         if self._mirror is not None:
             self._mirror.poke()
@@ -102,7 +145,8 @@ class PrefectLink:
     async def ready(self, seconds: float = 120.0) -> bool:
         """Wait until Prefect is there; whether it is."""
         try:
-            await asyncio.wait_for(self._ready.wait(), seconds)
+            async with asyncio.timeout(seconds):
+                await self._ready.wait()
         except TimeoutError:
             return False
         return True
@@ -111,22 +155,27 @@ class PrefectLink:
         """Show every finished run in Prefect now; how many were missing."""
         return await self._mirror.flush() if self._mirror is not None else 0
 
-    async def submit(
-        self, workflow_id: str, name: str, run_id: str, inputs: Mapping[str, Any], schema: Mapping[str, Any],
-        tags: Sequence[str] = (),
-    ) -> str:  # fmt: skip
+    async def submit(self, run: Run, schema: Mapping[str, Any]) -> str:
         """Hand a queued run to the work pool; gives the flow run's id.
 
         Raises:
-            PrefectError: Prefect is not there; the run stays queued and is taken up without it.
+            PrefectError: Prefect is not there; nothing was handed over.
         """
-        if self._host is None:
+        if self._host is None or not self._ready.is_set():
             raise PrefectError(self._failure or "Prefect is not ready yet.")
-        await self._host.ensure_deployment(workflow_id, name, schema)
-        return await self._host.submit(workflow_id, run_id, inputs, tags)
+        runs, deployment = self._platform.store.runs, deployment_of(run)
+        full = await runs.resolve(run)
+        await self._host.ensure_deployment(deployment, run.name, schema)
+        flow_run_id = await self._host.submit(deployment, run.id, full.inputs, run.tags)
+        await runs.mirrored([(run.id, (await runs.get(run.id)).status, flow_run_id)])
+        return flow_run_id
 
     async def stop(self) -> None:
         """Let go of Prefect; the embedded server ends."""
+        if self._reconciler is not None:
+            self._reconciler.cancel()
+            with contextlib.suppress(asyncio.CancelledError):
+                await self._reconciler
         if self._host is not None:
             await self._host.stop(grace=1.0)
         if self._mirror is not None:

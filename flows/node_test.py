@@ -20,7 +20,9 @@ from interlace.engine.testing import MemoryJournal
 from interlace.flows.platform import Platform
 
 
-async def test_node(platform: Platform, document: Document, node_id: str, given: Mapping[str, Any]) -> dict[str, Any]:
+async def test_node(
+    platform: Platform, document: Document, node_id: str, given: Mapping[str, Any]
+) -> dict[str, Any]:
     """Run one node of a document and give `{node, status, outputs, handles, error, elapsed_ms, events}`.
 
     `given` holds what the node reads by name: `inputs`, `vars`, `item`, `index`, `trigger`, and outputs of earlier
@@ -34,8 +36,15 @@ async def test_node(platform: Platform, document: Document, node_id: str, given:
     if spec is None:
         guess = nearest(node_id, specs)
         hint = f"did you mean {guess!r}?" if guess else f"known: {', '.join(specs)}"
-        raise InvalidDocument([Problem(code="unknown_node", node=node_id, message=f"no node {node_id!r}; {hint}")])
-    info = RunInfo(id=f"test-{uuid.uuid4().hex}", workflow=document.name, started_at=time.time(), trigger={"kind": "test"})
+        raise InvalidDocument(
+            [Problem(code="unknown_node", node=node_id, message=f"no node {node_id!r}; {hint}")]
+        )
+    info = RunInfo(
+        id=f"test-{uuid.uuid4().hex}",
+        workflow=document.name,
+        started_at=time.time(),
+        trigger={"kind": "test"},
+    )
     names = _names(platform, document, info, given, specs)
     node = plan_node(spec.model_copy(update={"disabled": False, "wait": None}), platform.registry)
     plan = Plan(document, BodyPlan([node], [node]))
@@ -47,7 +56,11 @@ async def test_node(platform: Platform, document: Document, node_id: str, given:
 
 
 def _names(
-    platform: Platform, document: Document, info: RunInfo, given: Mapping[str, Any], specs: Mapping[str, NodeSpec]
+    platform: Platform,
+    document: Document,
+    info: RunInfo,
+    given: Mapping[str, Any],
+    specs: Mapping[str, NodeSpec],
 ) -> dict[str, Any]:
     loose = {key: value for key, value in given.items() if key not in RESERVED and key not in specs}
     inputs = {**given.get("inputs", {}), **loose}

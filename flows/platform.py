@@ -3,16 +3,21 @@
 from __future__ import annotations
 
 import asyncio
+import socket
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
+from urllib.parse import urlsplit
 
-import interlace.nodes
+import structlog
+
 from interlace.engine.protocols import Children, Clock, CodeResult, CodeRunner, Environment, Services
 from interlace.engine.registry import Registry
 from interlace.flows.children import ChildRuns
 from interlace.flows.documents import Documents
 from interlace.flows.environment import ProcessEnvironment
+from interlace.flows.follow_ups import FollowUps
+from interlace.flows.node_types import node_types
 from interlace.flows.runner import Runner
 from interlace.flows.settings import Settings
 from interlace.resources.databases import Databases
@@ -20,13 +25,9 @@ from interlace.resources.http import AllowList, HttpClient
 from interlace.resources.sandbox import Limits, Sandbox
 from interlace.store import Store
 
+_PORTS = {"postgresql": 5432, "postgres": 5432, "http": 80, "https": 443}
 
-def node_types() -> Registry:
-    """Every node type: the built-in ones and those of plug-ins."""
-    registry = Registry()
-    registry.discover(interlace.nodes)
-    registry.discover_plugins()
-    return registry
+log = structlog.get_logger("interlace.platform")
 
 
 class SandboxedCode:
@@ -83,6 +84,7 @@ class Platform:
         self.services.register(CodeRunner, SandboxedCode(self.sandbox))
         self.services.register(Environment, ProcessEnvironment(settings))
         self.services.register(Children, ChildRuns(self.runner))
+        self.follow_ups = FollowUps(self.runner)
 
     @classmethod
     async def open(cls, settings: Settings, *, clock: Clock | None = None) -> Platform:
@@ -93,10 +95,33 @@ class Platform:
         """
         url = None if settings.database_url is None else settings.database_url.get_secret_value()
         store = await Store.open(url, settings.home.resolve(), durability=settings.durability)
-        return cls(settings, store, node_types(), clock)
+        platform = cls(settings, store, node_types(), clock)
+        if url is not None:
+            await platform.guard(url)
+        return platform
 
-    async def close(self) -> None:
-        """Let go of everything; unfinished runs go on where their journals end."""
-        await self.runner.close()
+    async def guard(self, url: str) -> None:
+        """Let no HTTP node reach the address of a URL, whatever the operator allows."""
+        parts = urlsplit(url)
+        port = parts.port or _PORTS.get(parts.scheme.partition("+")[0])
+        if parts.hostname is None or port is None:
+            return
+        try:
+            found = await asyncio.get_running_loop().getaddrinfo(
+                parts.hostname, port, type=socket.SOCK_STREAM
+            )
+        except OSError as error:
+            log.warning(
+                "an address of the platform's own does not resolve", host=parts.hostname, error=str(error)
+            )
+            return
+        self.own_addresses.update((str(entry[4][0]), port) for entry in found)
+
+    async def close(self, drain: float = 0.0) -> None:
+        """Let go of everything; unfinished runs go on where their journals end.
+
+        Attempts that must not be repeated have `drain` seconds to finish.
+        """
+        await self.runner.close(drain)
         await asyncio.gather(self.sandbox.close(), self.http.close(), self.databases.close())
         await self.store.close()

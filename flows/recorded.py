@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
+from interlace.engine.document import Document
 from interlace.engine.run import Recorded
 from interlace.store import Store
 from interlace.store.state import NodeRecord
@@ -26,6 +27,7 @@ async def _recorded(record: NodeRecord, load: Any) -> Recorded:
     return Recorded(
         status=record.status,
         attempt=max(record.attempt, 1),
+        retries=record.retries,
         outputs=await load(record.outputs),
         handles=record.handles,
         error=await load(record.error),
@@ -34,3 +36,18 @@ async def _recorded(record: NodeRecord, load: Any) -> Recorded:
         why=record.why,
         wait_until=record.wait_until,
     )
+
+
+async def response_of(store: Store, run_id: str, document: Document) -> dict[str, Any] | None:
+    """What the last END node that ran asks a waiting caller to be answered; None when none of them asks for anything."""
+    ends = [node.id for node in document.nodes if node.type == "END" and "response" in node.config]
+    if not ends:
+        return None
+    nodes = (await store.events.fold(run_id)).nodes
+    found = [nodes[end].outputs for end in ends if end in nodes]
+    answers = [outputs["$response"] for outputs in found if outputs and "$response" in outputs]
+    if not answers:
+        return None
+    loaded = await store.journal(run_id, None).load_map({"response": answers[-1]})
+    response: dict[str, Any] | None = loaded["response"]
+    return response

@@ -5,10 +5,11 @@ from __future__ import annotations
 from typing import Any
 
 from interlace.engine.document import Document
-from interlace.engine.errors import InterlaceError
+from interlace.engine.events import Event
 from interlace.engine.problems import nearest
 from interlace.flows.documents import Documents
 from interlace.store import Store
+from interlace.store.errors import NotFoundError
 from interlace.store.run_row import FINAL, Run
 from interlace.store.state import NodeRecord, RunState
 
@@ -49,6 +50,14 @@ def summary(run: Run) -> dict[str, Any]:
         "tags": list(run.tags),
         "flow_run_id": run.flow_run_id,
     }
+
+
+def event_json(event: Event) -> dict[str, Any]:
+    """An event as streams, lists and exports show it."""
+    return {
+        "seq": event.seq, "at": event.at, "type": event.type, "path": event.path, "attempt": event.attempt,
+        "data": event.data,
+    }  # fmt: skip
 
 
 def node_reports(document: Document, run: Run, state: RunState) -> dict[str, dict[str, Any]]:
@@ -95,13 +104,13 @@ async def why(store: Store, documents: Documents, run_id: str, path: str) -> dic
     """Why a node has the state that it has.
 
     Raises:
-        InterlaceError: the run has no node at that path.
+        NotFoundError: there is no such run, or it has no node at that path.
     """
     report = await run_report(store, documents, run_id)
     node = report["nodes"].get(path)
     if node is None:
         guess = nearest(path, report["nodes"])
-        raise InterlaceError(
+        raise NotFoundError(
             f"run {run_id} has no node {path!r}" + (f"; did you mean {guess!r}?" if guess else "")
         )
     status, reason = node["status"], node["reason"]

@@ -8,65 +8,62 @@ from __future__ import annotations
 
 import asyncio
 import contextlib
-import os
-import socket
 import time
-import uuid
-from collections.abc import Callable, Coroutine, Mapping, Sequence
-from dataclasses import dataclass, field
+from collections.abc import Callable, Coroutine, Mapping
+from dataclasses import dataclass
 from typing import Any
 
 import structlog
 
 from interlace.engine.clock import SystemClock
-from interlace.engine.errors import InterlaceError, StoreError
+from interlace.engine.errors import Detached, StoreError
 from interlace.engine.inputs import prepare_inputs
 from interlace.engine.node import RunInfo
 from interlace.engine.protocols import Clock, Files, Services
 from interlace.engine.run import Execution, Recorded, RunResult, prepare
-from interlace.engine.run.execution import Detached
+from interlace.engine.run.result import error_of
 from interlace.flows.documents import Documents, Pinned
-from interlace.flows.recorded import recorded_of
+from interlace.flows.leases import LEASE_SECONDS, Leases
+from interlace.flows.recorded import recorded_of, response_of
+from interlace.flows.request import Request
 from interlace.store import Store
 from interlace.store.errors import FencedError
 from interlace.store.run_row import FINAL, NewRun, Run
 
-LEASE_SECONDS = 15.0
-_BEAT_SECONDS = 0.4
-"""Between two looks at cancel requests: a cancel from another process interrupts within a second."""
-_BEATS_A_LEASE = 10
+_CLOSE_SECONDS = 10.0
 
 log = structlog.get_logger("interlace.runner")
 
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Request:
-    """What a run is started with."""
-
-    inputs: Mapping[str, Any] = field(default_factory=dict)
-    trigger: Mapping[str, Any] = field(default_factory=lambda: {"kind": "manual"})
-    environment: str = "dev"
-    scheduled_for: float | None = None
-    parent: Run | None = None
-    parent_path: str | None = None
-    tags: tuple[str, ...] = ()
-    idempotency_key: str | None = None
+Ended = Callable[[str, RunResult], Coroutine[Any, Any, None]]
 
 
 @dataclass(slots=True, eq=False)
 class Active:
-    """A run that this process executes."""
+    """A run that this process executes under the lease `epoch`."""
 
     run_id: str
+    epoch: int
     task: asyncio.Task[RunResult] | None = None
     execution: Execution | None = None
     cancelled: str | None = None
 
     def cancel(self, reason: str) -> None:
-        """End the run early, also when it has not begun yet."""
-        self.cancelled = reason
-        if self.execution is not None:
-            self.execution.cancel(reason)
+        """End the run early, also when it has not begun yet; the first reason counts."""
+        if self.cancelled is None:
+            self.cancelled = reason
+            if self.execution is not None:
+                self.execution.cancel(reason)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Work:
+    """One turn of a run: everything but who runs it. `recorded` is what an earlier turn left behind."""
+
+    info: RunInfo
+    owner: str
+    inputs: dict[str, Any]
+    first_seq: int
+    recorded: Mapping[str, Recorded] | None = None
 
 
 class Runner:
@@ -85,14 +82,18 @@ class Runner:
         self.documents = documents
         self.services = services
         self.clock = clock or SystemClock()
-        self.owner = f"{socket.gethostname()}:{os.getpid()}:{uuid.uuid4().hex[:8]}"
         self.active: dict[str, Active] = {}
         self.closing = False
-        self.ended: list[Callable[[str, RunResult], Coroutine[Any, Any, None]]] = []
+        self.ended: list[Ended] = []
         """Called with run id and result when a run of this process has ended."""
+        self._leases = Leases(store, self.active, self._cancel_here)
         self._slots = asyncio.Semaphore(max_runs)
-        self._beat: asyncio.Task[None] | None = None
         self._after: set[asyncio.Task[None]] = set()
+
+    @property
+    def owner(self) -> str:
+        """The name of this process in leases."""
+        return self._leases.owner
 
     # -- starting ------------------------------------------------------------------------------------------
 
@@ -102,44 +103,24 @@ class Runner:
         Raises:
             InvalidDocument: the inputs do not fit; nothing was created.
         """
-        run_id, created = await self.create(pinned, request, lease=True)
-        if created is not None:
-            inputs, epoch = created
-            self._launch(run_id, epoch, pinned, self._info(run_id, pinned, request), inputs, None, 2)
-        return run_id
+        inputs = prepare_inputs(pinned.document.inputs, request.inputs)
+        new = self._new(pinned, request, inputs, lease_owner=self.owner)
+        created = await self.store.runs.create(new)
+        if created.epoch is not None:
+            info = self._info(created.run_id, pinned, new, started=None)
+            work = Work(info=info, owner=new.owner, inputs=inputs, first_seq=2)
+            self._launch(Active(created.run_id, created.epoch), pinned, work)
+        return created.run_id
 
-    async def create(
-        self, pinned: Pinned, request: Request, *, lease: bool
-    ) -> tuple[str, tuple[dict[str, Any], int] | None]:
-        """Create a run durably without starting it; without `lease` any process may claim it.
+    async def create(self, pinned: Pinned, request: Request) -> tuple[str, bool]:
+        """Create a run durably for any process to claim; gives its id and whether it is new.
 
-        Gives the id and, when the run is new and leased, its checked inputs and lease number.
+        Raises:
+            InvalidDocument: the inputs do not fit; nothing was created.
         """
         inputs = prepare_inputs(pinned.document.inputs, request.inputs)
-        parent = request.parent
-        created = await self.store.runs.create(
-            NewRun(
-                name=pinned.document.name,
-                document=pinned.text if pinned.workflow_id is None else None,
-                document_hash=pinned.hash,
-                inputs=inputs,
-                trigger={**request.trigger, "folder": pinned.folder} if pinned.folder else request.trigger,
-                owner=parent.owner if parent else "local",
-                workflow_id=pinned.workflow_id,
-                version=pinned.version,
-                environment=request.environment,
-                idempotency_key=request.idempotency_key,
-                parent_run_id=parent.id if parent else None,
-                parent_path=request.parent_path,
-                depth=parent.depth + 1 if parent else 0,
-                scheduled_for=request.scheduled_for,
-                tags=request.tags,
-                node_count=len(pinned.document.nodes),
-                lease_owner=self.owner if lease else None,
-                lease_seconds=LEASE_SECONDS,
-            )
-        )
-        return created.run_id, (inputs, created.epoch) if created.epoch is not None else None
+        created = await self.store.runs.create(self._new(pinned, request, inputs, lease_owner=None))
+        return created.run_id, created.created
 
     async def resume(self, run: Run, *, epoch: int | None = None) -> bool:
         """Go on with an unfinished run where its journal ends; False when another process owns it."""
@@ -149,52 +130,84 @@ class Runner:
             epoch = await self.store.runs.claim(run.id, self.owner, LEASE_SECONDS)
         if epoch is None:
             return False
-        pinned = await self.documents.from_hash(
-            run.document_hash, workflow_id=run.workflow_id, version=run.version
-        )
-        recorded, last = await recorded_of(self.store, run.id)
-        full = await self.store.runs.resolve(run)
-        request = Request(trigger=run.trigger, environment=run.environment, scheduled_for=run.scheduled_for)
-        info = self._info(run.id, pinned, request, started=run.started_at, depth=run.depth)
-        fresh = run.started_at is None
-        self._launch(run.id, epoch, pinned, info, full.inputs, None if fresh else recorded, last + 1)
+        # Known from here on, so that a second call does not begin a second turn while this one reads.
+        active = self.active[run.id] = Active(run.id, epoch)
+        try:
+            pinned = await self.documents.from_hash(
+                run.document_hash, workflow_id=run.workflow_id, version=run.version
+            )
+            recorded, last = await recorded_of(self.store, run.id)
+            full = await self.store.runs.resolve(run)
+        except BaseException:
+            self.active.pop(run.id, None)
+            await self.store.runs.release(run.id, epoch)
+            raise
+        work = Work(
+            info=self._info(run.id, pinned, run, started=run.started_at), owner=run.owner, inputs=full.inputs,
+            first_seq=last + 1, recorded=None if run.started_at is None else recorded,
+        )  # fmt: skip
+        self._launch(active, pinned, work)
         return True
 
-    async def resume_unfinished(self) -> int:
-        """Take over every unfinished run that nobody works on; gives how many."""
-        taken = 0
-        for run in await self.store.runs.unfinished():
-            if run.parent_run_id is None or run.started_at is not None:
-                taken += await self.resume(run)
-        return taken
+    def _new(
+        self, pinned: Pinned, request: Request, inputs: dict[str, Any], *, lease_owner: str | None
+    ) -> NewRun:
+        parent = request.parent
+        return NewRun(
+            name=pinned.document.name,
+            document=pinned.text if pinned.workflow_id is None else None,
+            document_hash=pinned.hash,
+            inputs=inputs,
+            trigger={**request.trigger, "folder": pinned.folder} if pinned.folder else request.trigger,
+            owner=parent.owner if parent else request.owner,
+            workflow_id=pinned.workflow_id,
+            version=pinned.version,
+            environment=request.environment,
+            idempotency_key=request.idempotency_key,
+            parent_run_id=parent.id if parent else None,
+            parent_path=request.parent_path,
+            depth=parent.depth + 1 if parent else 0,
+            scheduled_for=request.scheduled_for,
+            tags=request.tags,
+            node_count=len(pinned.document.nodes),
+            lease_owner=lease_owner,
+            lease_seconds=LEASE_SECONDS,
+        )
 
-    def _launch(
-        self, run_id: str, epoch: int, pinned: Pinned, info: RunInfo, inputs: dict[str, Any],
-        recorded: Mapping[str, Recorded] | None, first_seq: int,
-    ) -> None:  # fmt: skip
-        active = self.active[run_id] = Active(run_id)
-        journal = self.store.journal(run_id, epoch, first_seq)
-        services = self.services.with_service(Files, self.store.files.of_run(run_id))
+    def _info(self, run_id: str, pinned: Pinned, row: NewRun | Run, *, started: float | None) -> RunInfo:
+        scheduled = None if row.scheduled_for is None else time.strftime(
+            "%Y-%m-%dT%H:%M:%SZ", time.gmtime(row.scheduled_for)
+        )  # fmt: skip
+        return RunInfo(
+            id=run_id, workflow=pinned.document.name, started_at=started or self.clock.now(), trigger=row.trigger,
+            environment=row.environment, scheduled_for=scheduled, depth=row.depth,
+        )  # fmt: skip
 
-        async def work() -> RunResult:
-            slot = self._slots if info.depth == 0 else contextlib.nullcontext()
-            async with slot:
-                active.execution = prepare(
-                    pinned.plan,
-                    info,
-                    inputs,
-                    journal=journal,
-                    services=services,
-                    clock=self.clock,
-                    recorded=recorded,
-                )
-                if active.cancelled is not None:
-                    active.execution.cancel(active.cancelled)
-                return await active.execution.run()
-
-        active.task = asyncio.get_running_loop().create_task(work())
+    def _launch(self, active: Active, pinned: Pinned, work: Work) -> None:
+        self.active[active.run_id] = active
+        active.task = asyncio.get_running_loop().create_task(self._execute(active, pinned, work))
         active.task.add_done_callback(lambda task: self._over(active, task))
-        self._keep_beating()
+        self._leases.keep()
+
+    async def _execute(self, active: Active, pinned: Pinned, work: Work) -> RunResult:
+        # A child holds no slot of its own: its parent has one, and would wait for it for ever.
+        slot = self._slots if work.info.depth == 0 else contextlib.nullcontext()
+        files = self.store.files.of_run(active.run_id, owner=work.owner)
+        async with slot:
+            active.execution = prepare(
+                pinned.plan,
+                work.info,
+                work.inputs,
+                journal=self.store.journal(active.run_id, active.epoch, work.first_seq),
+                services=self.services.with_service(Files, files),
+                clock=self.clock,
+                recorded=work.recorded,
+            )
+            if active.cancelled is not None:
+                active.execution.cancel(active.cancelled)
+            return await active.execution.run()
+
+    # -- the end of a turn ---------------------------------------------------------------------------------
 
     def _over(self, active: Active, task: asyncio.Task[RunResult]) -> None:
         self.active.pop(active.run_id, None)
@@ -204,48 +217,49 @@ class Runner:
         if failure is None:
             for callback in self.ended:
                 self._background(callback(active.run_id, task.result()))
-        elif isinstance(failure, FencedError):
-            log.warning("another process owns the run now; this one stopped", run=active.run_id)
         elif not isinstance(failure, Detached):
-            log.error(
-                "the run stopped in this process and is taken up again", run=active.run_id, exc_info=failure
-            )
+            self._background(self._stopped(active, failure))
+
+    async def _stopped(self, active: Active, failure: BaseException) -> None:
+        """The run did not come to an end of its own: the store failed, or the engine has a fault."""
+        run_id = active.run_id
+        if isinstance(failure, FencedError):
+            log.warning("another process owns the run now; this one stopped", run=run_id)
+            return
+        log.error("the run stopped in this process", run=run_id, exc_info=failure)
+        try:
+            if isinstance(failure, StoreError):
+                await self.store.runs.release(run_id, active.epoch)
+            else:
+                message = f"the engine failed: {type(failure).__name__}: {failure}"
+                error = error_of(message=message, kind="internal")
+                await self._end(run_id, active.epoch, "run.failed", {"error": error})
+        except StoreError as error:
+            log.warning("the run is taken up again when its lease has run out", run=run_id, error=str(error))
+
+    async def _end(self, run_id: str, epoch: int, kind: str, data: Mapping[str, Any]) -> None:
+        """Write the last event of a run that nobody executes."""
+        journal = self.store.journal(run_id, epoch, await self.store.events.last_seq(run_id) + 1)
+        journal.append(kind, "", 0, data)
+        commit = journal.commit()
+        if commit is not None:
+            await commit
 
     def _background(self, work: Coroutine[Any, Any, None]) -> None:
         task = asyncio.get_running_loop().create_task(work)
         self._after.add(task)
         task.add_done_callback(self._after.discard)
 
-    def _info(
-        self,
-        run_id: str,
-        pinned: Pinned,
-        request: Request,
-        *,
-        started: float | None = None,
-        depth: int | None = None,
-    ) -> RunInfo:
-        scheduled = None if request.scheduled_for is None else time.strftime(
-            "%Y-%m-%dT%H:%M:%SZ", time.gmtime(request.scheduled_for)
-        )  # fmt: skip
-        if depth is None:
-            depth = request.parent.depth + 1 if request.parent else 0
-        trigger = {**request.trigger, "folder": pinned.folder} if pinned.folder else request.trigger
-        return RunInfo(
-            id=run_id, workflow=pinned.document.name, started_at=started or self.clock.now(), trigger=trigger,
-            environment=request.environment, scheduled_for=scheduled, depth=depth,
-        )  # fmt: skip
-
     # -- waiting and cancelling ----------------------------------------------------------------------------
 
-    async def wait(self, run_id: str, timeout: float | None = None) -> RunResult | None:
-        """How a run ended, whichever process runs it; None when it has not within `timeout` seconds.
+    async def wait(self, run_id: str, seconds: float | None = None) -> RunResult | None:
+        """How a run ended, whichever process runs it; None when it has not within `seconds`.
 
         The run goes on when the waiting is given up.
         """
         active = self.active.get(run_id)
         try:
-            async with asyncio.timeout(timeout):
+            async with asyncio.timeout(seconds):
                 if active is not None and active.task is not None:
                     with contextlib.suppress(StoreError, Detached):
                         return await asyncio.shield(active.task)
@@ -255,10 +269,27 @@ class Runner:
             return None
         return await self.result(run_id)
 
+    async def idle(self) -> None:
+        """Wait until this process has no run in hand, those included that ended runs started."""
+        while self.active or self._after:
+            tasks = {active.task for active in self.active.values() if active.task is not None} | self._after
+            await asyncio.wait(tasks) if tasks else await asyncio.sleep(0)
+
     async def result(self, run_id: str) -> RunResult:
-        """What the row of a run says about its end."""
+        """What row and journal of a run say about its end."""
         run = await self.store.runs.resolve(await self.store.runs.get(run_id))
-        return RunResult(run_id=run_id, status=run.status, outputs=run.outputs, error=run.error)
+        response = None
+        if run.status == "succeeded":
+            document = (await self.documents.from_hash(run.document_hash)).document
+            response = await response_of(self.store, run_id, document)
+        return RunResult(
+            run_id=run_id, status=run.status, outputs=run.outputs, error=run.error, response=response
+        )
+
+    def _cancel_here(self, run_id: str) -> None:
+        active = self.active.get(run_id)
+        if active is not None:
+            active.cancel("cancelled")
 
     async def cancel(self, run_id: str, reason: str = "cancelled") -> bool:
         """Cancel a run, here or in another process; False when it has ended already. Queued runs end at once."""
@@ -268,48 +299,23 @@ class Runner:
             return True
         if not await self.store.runs.request_cancel(run_id):
             return False
-        run = await self.store.runs.get(run_id)
-        if run.status in FINAL or (run.lease_until is not None and run.lease_until > time.time()):
-            return True
         epoch = await self.store.runs.claim(run_id, self.owner, LEASE_SECONDS)
         if epoch is not None:
-            _, last = await recorded_of(self.store, run_id)
-            journal = self.store.journal(run_id, epoch, last + 1)
-            journal.append("run.cancelled", "", 0, {"reason": reason})
-            commit = journal.commit()
-            if commit is not None:
-                await commit
+            await self._end(run_id, epoch, "run.cancelled", {"reason": reason})
+            for child in await self.store.runs.children(run_id):
+                if child.status not in FINAL and child.trigger.get("wait", True):
+                    await self.cancel(child.id, "cancelled with its parent")
         return True
 
-    # -- leases --------------------------------------------------------------------------------------------
+    # -- leaving -------------------------------------------------------------------------------------------
 
-    def _keep_beating(self) -> None:
-        if self._beat is None or self._beat.done():
-            self._beat = asyncio.get_running_loop().create_task(self._beats())
+    async def close(self, drain: float = 0.0) -> None:
+        """Stop working without ending the runs: they go on where their journals end, here or elsewhere.
 
-    async def _beats(self) -> None:
-        """Renew the leases and look for cancel requests as long as there are runs."""
-        beat = 0
-        while self.active:
-            await asyncio.sleep(_BEAT_SECONDS)
-            beat += 1
-            try:
-                if beat % _BEATS_A_LEASE == 0:
-                    renewed = await self.store.runs.renew(self.owner, LEASE_SECONDS)
-                    wanted: Sequence[str] = [run_id for run_id, cancel in renewed.items() if cancel]
-                else:
-                    wanted = await self.store.runs.cancel_requests(self.owner)
-            except StoreError as error:
-                log.warning("the leases could not be renewed", error=str(error))
-                continue
-            for run_id in wanted:
-                active = self.active.get(run_id)
-                if active is not None and active.cancelled is None:
-                    active.cancel("cancelled")
-
-    async def close(self) -> None:
-        """Stop working without ending the runs: they go on where their journals end, here or elsewhere."""
+        Nothing more is started; attempts that must not be repeated have `drain` seconds to finish.
+        """
         self.closing = True
+        await self._drain(drain)
         tasks = [active.task for active in self.active.values() if active.task is not None]
         for active in list(self.active.values()):
             if active.execution is not None:
@@ -317,17 +323,15 @@ class Runner:
             elif active.task is not None:
                 active.task.cancel()
         if tasks:
-            await asyncio.wait(tasks, timeout=10)
+            await asyncio.wait(tasks, timeout=_CLOSE_SECONDS)
         if self._after:
-            await asyncio.wait(self._after, timeout=10)
-        if self._beat is not None:
-            self._beat.cancel()
-            with contextlib.suppress(asyncio.CancelledError):
-                await self._beat
-        await self._release()
+            await asyncio.wait(self._after, timeout=_CLOSE_SECONDS)
+        await self._leases.close()
 
-    async def _release(self) -> None:
-        """Let other processes take the runs at once instead of after the lease."""
-        with contextlib.suppress(InterlaceError):
-            for run_id in await self.store.runs.renew(self.owner, 0.0):
-                log.info("left for another process", run=run_id)
+    async def _drain(self, seconds: float) -> None:
+        executions = [active.execution for active in self.active.values() if active.execution is not None]
+        for execution in executions:
+            execution.drain()
+        end = time.monotonic() + seconds
+        while any(execution.fragile for execution in executions) and time.monotonic() < end:  # noqa: ASYNC110 - once, at the end
+            await asyncio.sleep(0.02)

@@ -37,6 +37,18 @@ class Settings(BaseSettings):
     home: Path = Field(Path(".interlace"), description="Folder of everything this installation keeps.")
     host: str = Field("127.0.0.1", description="Address that `serve` listens on.")
     port: int = Field(8700, ge=0, le=65535, description="Port that `serve` listens on; 0 takes a free one.")
+    hosts: Names = Field(
+        default_factory=list,
+        description="Names under which a server on loopback may be addressed besides localhost, for a proxy before it.",
+    )
+    max_request: int = Field(
+        20_000_000, ge=1, description="Largest request body in bytes; uploads of files have their own limit."
+    )
+    drain: float = Field(
+        10.0,
+        ge=0,
+        description="Seconds that an ending server gives to work which must not be done twice.",
+    )
     environment: str = Field("dev", description="Name of the environment whose settings runs read as `env`.")
     environments: dict[str, dict[str, Any]] = Field(
         default_factory=dict,

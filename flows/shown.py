@@ -2,17 +2,20 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+import time
+from collections.abc import Iterator, Sequence
 from datetime import UTC, datetime
-from typing import Any
 
 from interlace.engine.document import Body, Document
+from interlace.engine.events import Event
 from interlace.flows.platform import Platform
 from interlace.flows.prefect.records import LogLine, Mark, NodeRecord, RunRecord
-from interlace.store.run_row import Run
+from interlace.flows.request import POOL
+from interlace.store.run_row import FINAL, Run
 from interlace.store.state import NodeRecord as Node
 from interlace.store.state import RunState
 
+_HAND_OVER_SECONDS = 30.0
 _NODES = 1000
 """Nodes of a run shown in Prefect's graph; runs with more are shown without the rest."""
 _LOGGED = {"node.log": 20, "node.retrying": 30, "node.failed": 40, "node.unknown": 40}
@@ -30,14 +33,15 @@ class ShownRuns:
         """Runs whose present status Prefect does not know, the oldest first."""
         runs = self._platform.store.runs
         found = await runs.to_mirror(limit)
-        hosted = [run for run in found if run.trigger.get("via") == "pool"]
-        if hosted:
-            await runs.mirrored((run.id, run.status, None) for run in hosted)
-        return [await self._record(run) for run in found if run.status != "queued" and run not in hosted]
+        live = [run for run in found if is_hosted(run) and run.status not in FINAL]
+        await runs.mirrored((run.id, run.status, None) for run in live)
+        return [await self._record(run) for run in found if run.status != "queued" and not is_hosted(run)]
 
     async def recorded(self, marks: Sequence[Mark]) -> None:
         """Remember what Prefect was told."""
-        await self._platform.store.runs.mirrored((mark.run_id, mark.state, mark.flow_run_id) for mark in marks)
+        await self._platform.store.runs.mirrored(
+            (mark.run_id, mark.state, mark.flow_run_id) for mark in marks
+        )
 
     async def _record(self, run: Run) -> RunRecord:
         store, documents = self._platform.store, self._platform.documents
@@ -52,7 +56,7 @@ class ShownRuns:
         started = run.started_at if run.started_at is not None else run.created_at
         return RunRecord(
             run_id=run.id,
-            workflow_id=run.workflow_id or f"file:{run.name}",
+            workflow_id=deployment_of(run),
             workflow_name=run.name,
             state=run.status,  # type: ignore[arg-type]
             started_at=_moment(started),
@@ -70,21 +74,27 @@ class ShownRuns:
         last = 0
         while batch := await self._platform.store.events.read(run_id, last):
             last = batch[-1].seq
-            for event in batch:
-                if event.type in _LOGGED:
-                    found.append(
-                        LogLine(
-                            at=_moment(event.at), message=_message(event.path, event.type, event.data),
-                            level=_LOGGED[event.type], path=event.path,
-                        )
-                    )  # fmt: skip
+            found.extend(_line(event) for event in batch if event.type in _LOGGED)
         return found
 
 
-def _message(path: str, kind: str, data: Mapping[str, Any]) -> str:
-    error = data.get("error")
-    text = data.get("message") or (error.get("message") if isinstance(error, dict) else "")
-    return f"{path} {kind.removeprefix('node.')}: {text}"
+def deployment_of(run: Run) -> str:
+    """The name of the deployment that shows a run; documents that are not stored share one by name."""
+    return run.workflow_id or f"file:{run.name}"
+
+
+def is_hosted(run: Run) -> bool:
+    """Whether Prefect's pool runs and shows a run; one that the pool was not given in time is shown as any other."""
+    if run.trigger.get("via") != POOL["via"]:
+        return False
+    return run.flow_run_id is not None or time.time() - run.created_at < _HAND_OVER_SECONDS
+
+
+def _line(event: Event) -> LogLine:
+    error = event.data.get("error")
+    text = event.data.get("message") or (error.get("message") if isinstance(error, dict) else "")
+    message = f"{event.path} {event.type.removeprefix('node.')}: {text}"
+    return LogLine(at=_moment(event.at), message=message, level=_LOGGED[event.type], path=event.path)
 
 
 def _records(document: Document, state: RunState) -> Iterator[NodeRecord]:
@@ -97,7 +107,9 @@ def _records(document: Document, state: RunState) -> Iterator[NodeRecord]:
             continue
         start = f"{prefix}." if prefix else ""
         upstream = tuple(
-            f"{start}{source}" for source, handle in sources.get(name, ()) if _taken(state.nodes.get(f"{start}{source}"), handle)
+            f"{start}{source}"
+            for source, handle in sources.get(name, ())
+            if _taken(state.nodes.get(f"{start}{source}"), handle)
         )
         yield NodeRecord(
             path=path,
@@ -122,7 +134,11 @@ def _sources(container: Document | Body) -> Iterator[tuple[str, list[tuple[str, 
 
 
 def _taken(node: Node | None, handle: str) -> bool:
-    return node is not None and handle in (node.handles or ("out",)) and node.status not in ("skipped", "pending")
+    return (
+        node is not None
+        and handle in (node.handles or ("out",))
+        and node.status not in ("skipped", "pending")
+    )
 
 
 def _moment(at: float) -> datetime:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator
-from typing import Annotated, Any, ClassVar, Literal
+from typing import TYPE_CHECKING, Annotated, Any, ClassVar, Literal
 
 from pydantic import Field, WithJsonSchema, model_validator
 
@@ -15,10 +15,11 @@ from interlace.engine.node import Config, Finding, Node, Output, RunContext
 from interlace.engine.schema import Schema
 from interlace.resources.databases import Databases, DatabaseUrl, QueryResult, WriteResult
 from interlace.resources.databases.identifiers import quoted_table
-from interlace.resources.databases.policy import Purpose
-from interlace.resources.databases.policy import check as check_statement
 from interlace.resources.databases.templates import PREFIX, candidates, compare_names, take_templates
 from interlace.resources.databases.url import Dialect
+
+if TYPE_CHECKING:
+    from interlace.resources.databases.policy import Purpose
 
 Operation = Literal["query", "execute", "insert_many"]
 
@@ -233,8 +234,10 @@ class Database(Node[DatabaseConfig, DatabaseOutput]):
 
 
 def _refusal(dialect: Dialect, sql: str, purpose: Purpose) -> str:
+    from interlace.resources.databases.policy import check  # noqa: PLC0415 - its SQL parser loads when one is used
+
     try:
-        check_statement(dialect, sql, purpose)
+        check(dialect, sql, purpose)
     except NodeError as error:
         return error.message
     return ""

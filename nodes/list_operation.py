@@ -6,7 +6,7 @@ from collections.abc import Awaitable, Callable, Generator, Iterator
 from functools import cached_property
 from typing import Annotated, Any, ClassVar, Literal
 
-from pydantic import Field, WithJsonSchema
+from pydantic import Field, WithJsonSchema, model_validator
 
 from interlace.engine import list_steps
 from interlace.engine.document import NodeSpec
@@ -25,8 +25,15 @@ _ItemExpression = Annotated[str | None, Expression("expression", lazy=True), In(
 AGGREGATES = frozenset({"sum", "min", "max", "avg", "count"})
 
 
+def _short(data: Any) -> Any:
+    """`{sort: item.price}` is short for `{sort: {by: item.price}}`."""
+    return {"by": data} if isinstance(data, str) else data
+
+
 class By(Config):
     """Which part of an entry an operation looks at."""
+
+    _shorthand = model_validator(mode="before")(_short)
 
     by: _ItemExpression = Field(
         None,
@@ -50,6 +57,8 @@ class Sort(By):
 
 class GroupBy(Config):
     """How to group."""
+
+    _shorthand = model_validator(mode="before")(_short)
 
     by: Annotated[str, Expression("expression", lazy=True), In("item")] = Field(
         title="By",

@@ -7,7 +7,7 @@ from collections.abc import Awaitable, Callable, Iterator
 from functools import cached_property
 from typing import Annotated, Any, ClassVar, Literal
 
-from pydantic import Field, model_validator
+from pydantic import BeforeValidator, Field, model_validator
 
 from interlace.engine import conversion, reshaping
 from interlace.engine.conversion import CastType, ParseFormat, TextFormat
@@ -61,10 +61,15 @@ class Parse(Config):
     )
 
 
+def _spelled(data: Any) -> Any:
+    """`markdown table` and `markdown_table` are `markdown`."""
+    return "markdown" if data in ("markdown table", "markdown_table") else data
+
+
 class Format(Config):
     """How to write a value."""
 
-    form: TextFormat = Field(
+    form: Annotated[TextFormat, BeforeValidator(_spelled)] = Field(
         alias="format", title="Format", description="What is written.", examples=["markdown"]
     )
     delimiter: str = Field(
@@ -113,6 +118,12 @@ class Regex(Config):
 class Merge(Config):
     """Merge objects; fields of the later ones win."""
 
+    @model_validator(mode="before")
+    @classmethod
+    def _short(cls, data: Any) -> Any:
+        """`merge: "{{ x.y }}"` is short for `merge: {with: "{{ x.y }}"}`."""
+        return {"with": data} if isinstance(data, str) else data
+
     with_: Annotated[Data, Expression(lazy=True)] = Field(
         None, alias="with", title="With", description="The object that is merged in; without it the input is a list of objects.",
         examples=["{{ defaults.result }}"],
@@ -157,7 +168,7 @@ class TransformStep(Step):
         description="Reads a text: json, csv, xml, yaml or date.",
         examples=["json", {"format": "csv", "delimiter": ";"}],
     )
-    format: TextFormat | Format | None = Field(
+    format: Annotated[TextFormat | Format | None, BeforeValidator(_spelled)] = Field(
         None,
         title="Format",
         description="Writes a text: json, csv or a markdown table.",

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
 from functools import cached_property
-from typing import Any, ClassVar, Literal, NamedTuple
+from typing import Annotated, Any, ClassVar, Literal, NamedTuple
 
-from pydantic import Field
+from pydantic import BeforeValidator, Field
 
 from interlace.engine.absence import value_or_missing
 from interlace.engine.document import Identifier, NodeSpec
@@ -29,11 +29,27 @@ _VALUES = (
 )
 
 
+def _named(data: Any) -> Any:
+    """`{a: "{{ x.y }}"}` is short for `[{name: a, value: "{{ x.y }}"}]`."""
+    return (
+        [{"name": name, "value": value} for name, value in data.items()] if isinstance(data, dict) else data
+    )
+
+
+def _groups(data: Any) -> Any:
+    """`{a: [...]}` is short for `[{name: a, values: [...]}]`."""
+    return (
+        [{"name": name, "values": values} for name, values in data.items()]
+        if isinstance(data, dict)
+        else data
+    )
+
+
 class Group(Config):
     """One value of several branches, under a name of its own."""
 
     name: Identifier = Field(title="Name", description="Name of the output.", examples=["answer"])
-    values: Lazy[list[Data]] = Field(
+    values: Annotated[Lazy[list[Data]], BeforeValidator(_named)] = Field(
         min_length=1,
         title="Values",
         description=_VALUES,
@@ -51,7 +67,7 @@ class VariableAggregatorConfig(Config):
     """The branches and what is made of them."""
 
     mode: Mode = Field("first", title="Mode", description=_MODE, examples=["all"])
-    values: Lazy[list[Data]] = Field(
+    values: Annotated[Lazy[list[Data]], BeforeValidator(_named)] = Field(
         default_factory=list,
         title="Values",
         description=_VALUES,
@@ -60,7 +76,7 @@ class VariableAggregatorConfig(Config):
     separator: str = Field(
         "", title="Separator", description="Text between texts that mode concat joins.", examples=["\n"]
     )
-    groups: list[Group] = Field(
+    groups: Annotated[list[Group], BeforeValidator(_groups)] = Field(
         default_factory=list,
         title="Groups",
         description="Several values at once, each under its own name; then `values` stays empty.",

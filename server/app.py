@@ -1,78 +1,54 @@
-"""The HTTP application: routers, error answers, and a platform for as long as it lives."""
+"""The HTTP application, and everything that lives as long as it."""
 
 from __future__ import annotations
 
 import asyncio
 import contextlib
-from collections.abc import AsyncIterator, Awaitable, Callable
+from collections.abc import AsyncIterator
 
-import structlog
-from fastapi import FastAPI, Request
-from fastapi.responses import Response
+from fastapi import FastAPI
 
 import interlace
-from interlace.engine.errors import InterlaceError
 from interlace.flows.link import PrefectLink
-from interlace.flows.orphans import take_over
+from interlace.flows.orphans import taking_over
 from interlace.flows.platform import Platform
 from interlace.flows.settings import Settings
 from interlace.server import pages, problems
 from interlace.server.api import catalogue, files, runs, workflows
-
-log = structlog.get_logger("interlace.server")
-_SWEEP_SECONDS = 5.0
+from interlace.server.guard import Guard
 
 
-def create_app(settings: Settings, *, started: Callable[[FastAPI], Awaitable[None]] | None = None) -> FastAPI:
-    """The application; `started` is awaited once it can take requests."""
-
-    @contextlib.asynccontextmanager
-    async def life(app: FastAPI) -> AsyncIterator[None]:
-        platform = await Platform.open(settings)
-        link = PrefectLink.of(platform)
-        app.state.platform, app.state.prefect = platform, link
-        tasks = [asyncio.create_task(_sweep(platform))]
-        if link is not None:
-            tasks.append(asyncio.create_task(link.start()))
-        try:
-            if started is not None:
-                await started(app)
-            yield
-        finally:
-            for task in tasks:
-                task.cancel()
-            await asyncio.gather(*tasks, return_exceptions=True)
-            if link is not None:
-                await link.stop()
-            await platform.close()
-
+def create_app(platform: Platform, link: PrefectLink | None = None) -> FastAPI:
+    """The application over an open platform; `app.state.leaving` is set when its streams should end."""
     app = FastAPI(
-        title="Interlace", version=interlace.__version__, lifespan=life, redoc_url=None,
+        title="Interlace", version=interlace.__version__, redoc_url=None,
         description="Typed, durable workflows on Prefect. Authenticate with an API key as a bearer token.",
     )  # fmt: skip
+    app.state.platform, app.state.prefect, app.state.leaving = platform, link, asyncio.Event()
     problems.install(app)
     for router in (workflows.router, runs.router, files.router, catalogue.router, pages.router):
         app.include_router(router)
-    app.middleware("http")(_guard_writes)
+    app.add_middleware(Guard, settings=platform.settings)
     return app
 
 
-async def _guard_writes(request: Request, call: Callable[[Request], Awaitable[Response]]) -> Response:
-    """Refuse writes that a page of another site sends: a browser names that site in `Origin`."""
-    origin = request.headers.get("origin")
-    if request.method not in ("GET", "HEAD", "OPTIONS") and origin is not None:
-        own = f"{request.url.scheme}://{request.headers.get('host', '')}"
-        if origin != own:
-            return problems.problem(403, "cross_origin", f"requests from {origin} are not accepted")
-    return await call(request)
+@contextlib.asynccontextmanager
+async def living(settings: Settings) -> AsyncIterator[FastAPI]:
+    """The application with its platform and Prefect; unfinished runs go on, now and as others leave them behind.
 
-
-async def _sweep(platform: Platform) -> None:
-    """Take over runs whose process died, at once those of this machine, others when their leases run out."""
-    while True:
-        try:
-            for run_id in await take_over(platform.store, platform.runner):
-                log.info("going on with an interrupted run", run=run_id)
-        except InterlaceError as error:
-            log.warning("unfinished runs could not be looked up", error=str(error))
-        await asyncio.sleep(_SWEEP_SECONDS)
+    Raises:
+        StoreError: the database cannot be opened.
+    """
+    platform = await Platform.open(settings)
+    link = PrefectLink.of(platform)
+    starting = asyncio.create_task(link.start(), name="prefect-start") if link is not None else None
+    try:
+        async with taking_over(platform.store, platform.runner):
+            await platform.follow_ups.catch_up()
+            yield create_app(platform, link)
+    finally:
+        if link is not None and starting is not None:
+            starting.cancel()
+            await asyncio.gather(starting, return_exceptions=True)
+            await link.stop()
+        await platform.close(settings.drain)

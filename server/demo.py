@@ -8,7 +8,7 @@ from pathlib import Path
 import interlace
 from interlace.flows.platform import Platform
 from interlace.flows.report import run_report
-from interlace.flows.runner import Request
+from interlace.flows.request import Request
 from interlace.flows.settings import Settings
 from interlace.server.cli.output import note
 from interlace.server.cli.progress import Progress, show_outputs

@@ -23,7 +23,9 @@ async def diagnose() -> dict[str, Any]:
     try:
         opened = await Platform.open(settings)
     except InterlaceError as error:
-        checks.append(_check("database", "failed", str(error), "check INTERLACE_DATABASE_URL and INTERLACE_HOME"))
+        checks.append(
+            _check("database", "failed", str(error), "check INTERLACE_DATABASE_URL and INTERLACE_HOME")
+        )
     else:
         where = "SQLite in the home" if settings.database_url is None else "as INTERLACE_DATABASE_URL says"
         checks.append(_check("database", "ok", where))
@@ -31,7 +33,10 @@ async def diagnose() -> dict[str, Any]:
         status = await opened.sandbox.check()
         checks.append(
             _check(
-                "code sandbox", "ok" if status.available else "failed", status.reason or f"engine {status.engine}", status.fix
+                "code sandbox",
+                "ok" if status.available else "failed",
+                status.reason or f"engine {status.engine}",
+                status.fix,
             )
         )
         await opened.close()
@@ -70,12 +75,20 @@ async def _server(settings: Settings) -> dict[str, Any]:
 
 def _prefect(settings: Settings) -> dict[str, Any]:
     installed = version("prefect")
-    where = {"embedded": "started by serve", "external": settings.prefect_api_url, "off": "switched off"}[settings.prefect]
+    where = {"embedded": "started by serve", "external": settings.prefect_api_url, "off": "switched off"}[
+        settings.prefect
+    ]
     if settings.prefect == "external" and not settings.prefect_api_url:
         return _check("prefect", "failed", "external, but no API is named", "set INTERLACE_PREFECT_API_URL")
     return _check("prefect", "ok", f"{installed}, {where}")
 
 
 def _lists(settings: Settings) -> dict[str, Any]:
-    opened = [f"HTTP {entry}" for entry in settings.http_allow] + [f"database {e}" for e in settings.database_allow]
-    return _check("allow-lists", "ok", ", ".join(opened) or "closed: no private HTTP target and no database may be reached")
+    opened = [f"HTTP {entry}" for entry in settings.http_allow] + [
+        f"database {e}" for e in settings.database_allow
+    ]
+    return _check(
+        "allow-lists",
+        "ok",
+        ", ".join(opened) or "closed: no private HTTP target and no database may be reached",
+    )

@@ -17,7 +17,9 @@ def configure(*, quiet: bool = False) -> None:
             structlog.contextvars.merge_contextvars,
             structlog.processors.add_log_level,
             structlog.processors.TimeStamper(fmt="iso", utc=True),
-            structlog.processors.format_exc_info if not terminal else structlog.processors.StackInfoRenderer(),
+            structlog.processors.format_exc_info
+            if not terminal
+            else structlog.processors.StackInfoRenderer(),
             renderer,
         ],
         wrapper_class=structlog.make_filtering_bound_logger(logging.WARNING if quiet else logging.INFO),

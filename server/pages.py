@@ -13,6 +13,8 @@ from fastapi.responses import HTMLResponse, RedirectResponse, Response
 from interlace.flows.report import run_report, summary
 from interlace.server.auth import COOKIE, PlatformOf, caller
 from interlace.server.problems import ApiError
+from interlace.store.errors import NotFoundError
+from interlace.store.keys import Key
 
 router = APIRouter(include_in_schema=False)
 _STYLE = """
@@ -30,15 +32,16 @@ def _page(title: str, body: str, status: int = 200) -> HTMLResponse:
         f"<title>{html.escape(title)} · Interlace</title><style>{_STYLE}</style>"
         f"<header><a href='/'>Interlace</a></header><main><h1>{html.escape(title)}</h1>{body}</main></html>"
     )
-    return HTMLResponse(text, status_code=status, headers={"content-security-policy": _CSP, "referrer-policy": "no-referrer"})
+    return HTMLResponse(
+        text, status_code=status, headers={"content-security-policy": _CSP, "referrer-policy": "no-referrer"}
+    )
 
 
-async def _known(request: Request) -> bool:
+async def _viewer(request: Request) -> Key | None:
     try:
-        await caller(request)
+        return await caller(request)
     except ApiError:
-        return False
-    return True
+        return None
 
 
 @router.get("/login")
@@ -56,7 +59,11 @@ async def login_page() -> Response:
 async def login(request: Request, platform: PlatformOf, key: Annotated[str, Form()]) -> Response:
     """Keep the key in a cookie that scripts and other sites cannot use."""
     if await platform.store.keys.verify(key.strip()) is None:
-        return _page("Sign in", "<p class='failed'>This key is not valid.</p><p><a href='/login'>Try again</a></p>", 401)
+        return _page(
+            "Sign in",
+            "<p class='failed'>This key is not valid.</p><p><a href='/login'>Try again</a></p>",
+            401,
+        )
     answer = RedirectResponse("/", status_code=303)
     secure = request.url.scheme == "https"
     answer.set_cookie(COOKIE, key.strip(), httponly=True, samesite="strict", secure=secure, max_age=12 * 3600)
@@ -66,19 +73,34 @@ async def login(request: Request, platform: PlatformOf, key: Annotated[str, Form
 @router.get("/")
 async def home(request: Request, platform: PlatformOf) -> Response:
     """The newest runs."""
-    if not await _known(request):
+    viewer = await _viewer(request)
+    if viewer is None:
         return RedirectResponse("/login", status_code=303)
-    page = await platform.store.runs.list(limit=50)
+    page = await platform.store.runs.list(owner=viewer.owner, limit=50)
     rows = "".join(_run_row(summary(run)) for run in page.items)
     link = request.app.state.prefect
-    prefect = f"<p><a href='{html.escape(link.ui_url)}'>Prefect</a></p>" if link is not None and link.ui_url else ""
-    table = f"<table><tr><th>run<th>workflow<th>status<th>started<th>took</tr>{rows}</table>" if rows else "<p>No runs yet.</p>"
+    prefect = (
+        f"<p><a href='{html.escape(link.ui_url)}'>Prefect</a></p>" if link is not None and link.ui_url else ""
+    )
+    table = (
+        f"<table><tr><th>run<th>workflow<th>status<th>started<th>took</tr>{rows}</table>"
+        if rows
+        else "<p>No runs yet.</p>"
+    )
     return _page("Runs", f"{table}{prefect}<p><a href='/docs'>API</a></p>")
 
 
 def _run_row(run: dict[str, Any]) -> str:
-    started = "" if run["started_at"] is None else time.strftime("%Y-%m-%d %H:%M:%S", time.localtime(run["started_at"]))
-    took = "" if run["started_at"] is None or run["finished_at"] is None else f"{run['finished_at'] - run['started_at']:.2f} s"
+    started = (
+        ""
+        if run["started_at"] is None
+        else time.strftime("%Y-%m-%d %H:%M:%S", time.localtime(run["started_at"]))
+    )
+    took = (
+        ""
+        if run["started_at"] is None or run["finished_at"] is None
+        else f"{run['finished_at'] - run['started_at']:.2f} s"
+    )
     return (
         f"<tr><td><a href='/runs/{run['id']}'><code>{run['id'][-12:]}</code></a><td>{html.escape(run['workflow'])}"
         f"<td class='{run['status']}'>{run['status']}<td>{started}<td>{took}</tr>"
@@ -88,8 +110,13 @@ def _run_row(run: dict[str, Any]) -> str:
 @router.get("/runs/{run_id}")
 async def run_page(request: Request, run_id: str, platform: PlatformOf) -> Response:
     """One run: nodes, outputs, error."""
-    if not await _known(request):
+    viewer = await _viewer(request)
+    if viewer is None:
         return RedirectResponse("/login", status_code=303)
+    try:
+        await platform.store.runs.get(run_id, owner=viewer.owner)
+    except NotFoundError:
+        return _page("Not found", "<p>There is no such run.</p>", 404)
     report = await run_report(platform.store, platform.documents, run_id)
     nodes = "".join(
         f"<tr><td><code>{html.escape(path)}</code><td class='{node['status']}'>{node['status']}<td>{node['attempts'] or ''}"
@@ -97,7 +124,9 @@ async def run_page(request: Request, run_id: str, platform: PlatformOf) -> Respo
         for path, node in list(report["nodes"].items())[:500]
     )
     error = f"<p class='failed'>{html.escape(str(report['error']['message']))}</p>" if report["error"] else ""
-    outputs = "".join(f"<h2>{html.escape(name)}</h2>{_value(value)}" for name, value in (report["outputs"] or {}).items())
+    outputs = "".join(
+        f"<h2>{html.escape(name)}</h2>{_value(value)}" for name, value in (report["outputs"] or {}).items()
+    )
     link = request.app.state.prefect
     prefect = ""
     if link is not None and link.ui_url and report["flow_run_id"]:

@@ -2,17 +2,28 @@
 
 from __future__ import annotations
 
+from http import HTTPStatus
 from typing import Any
 
+import structlog
 from fastapi import FastAPI, Request
 from fastapi.exceptions import RequestValidationError
 from fastapi.responses import JSONResponse
 from starlette.exceptions import HTTPException
 
 from interlace.engine.errors import InterlaceError, InvalidDocument
-from interlace.engine.problems import Problem
 
-_STATUS = {"not_found": 404, "conflict": 409, "not_json": 422}
+_STATUS = {
+    "not_found": 404,
+    "conflict": 409,
+    "fenced": 409,
+    "not_json": 422,
+    "store": 503,
+    "commit_failed": 503,
+}
+_CODES = {413: "too_large"}
+
+log = structlog.get_logger("interlace.server")
 
 
 class ApiError(Exception):
@@ -28,24 +39,22 @@ class ApiError(Exception):
 
 def problem(status: int, code: str, detail: str, **more: Any) -> JSONResponse:
     """One problem+json answer."""
-    body = {"type": f"urn:interlace:error:{code}", "title": code.replace("_", " "), "status": status, "detail": detail, "code": code}
-    return JSONResponse({**body, **more}, status_code=status, media_type="application/problem+json")
-
-
-def problem_json(found: Problem) -> dict[str, Any]:
-    """A validation problem as the API shows it."""
-    return {
-        "severity": found.severity, "code": found.code, "node": found.node, "field": found.field, "line": found.line,
-        "message": found.message, "fix": found.fix,
+    body = {
+        "type": f"urn:interlace:error:{code}", "title": code.replace("_", " "), "status": status, "detail": detail,
+        "code": code,
     }  # fmt: skip
+    headers = {"www-authenticate": "Bearer"} if status == HTTPStatus.UNAUTHORIZED else None
+    return JSONResponse(
+        {**body, **more}, status_code=status, media_type="application/problem+json", headers=headers
+    )
 
 
 def install(app: FastAPI) -> None:
-    """Answer every error of the product as problem+json."""
+    """Answer every error as problem+json, the framework's own and unexpected ones included."""
 
     async def invalid(_request: Request, error: Exception) -> JSONResponse:
         assert isinstance(error, InvalidDocument)
-        return problem(422, "validation", str(error), problems=[problem_json(p) for p in error.problems])
+        return problem(422, "validation", str(error), problems=[p.as_json() for p in error.problems])
 
     async def own(_request: Request, error: Exception) -> JSONResponse:
         code = str(getattr(error, "code", "refused"))
@@ -57,16 +66,26 @@ def install(app: FastAPI) -> None:
 
     async def request(_request: Request, error: Exception) -> JSONResponse:
         assert isinstance(error, RequestValidationError)
-        found = [{"field": ".".join(str(part) for part in e["loc"]), "message": e["msg"]} for e in error.errors()]
+        found = [
+            {"field": ".".join(str(part) for part in e["loc"]), "message": e["msg"]} for e in error.errors()
+        ]
         return problem(422, "bad_request", "the request does not fit this operation", errors=found)
 
     async def http(_request: Request, error: Exception) -> JSONResponse:
         assert isinstance(error, HTTPException)
-        code = {404: "not_found", 405: "method_not_allowed", 401: "unauthorized"}.get(error.status_code, "http_error")
-        return problem(error.status_code, code, str(error.detail))
+        phrase = HTTPStatus(error.status_code).phrase
+        code = _CODES.get(error.status_code, phrase.lower().replace(" ", "_").replace("-", "_"))
+        answer = problem(error.status_code, code, str(error.detail))
+        answer.headers.update(error.headers or {})
+        return answer
+
+    async def unexpected(request: Request, error: Exception) -> JSONResponse:
+        log.error("a request failed", method=request.method, path=request.url.path, exc_info=error)
+        return problem(500, "internal", "the server failed at this request; its log says why")
 
     app.add_exception_handler(InvalidDocument, invalid)
     app.add_exception_handler(InterlaceError, own)
     app.add_exception_handler(ApiError, api)
     app.add_exception_handler(RequestValidationError, request)
     app.add_exception_handler(HTTPException, http)
+    app.add_exception_handler(Exception, unexpected)

@@ -23,6 +23,8 @@ class NodeRecord:
     path: str
     status: NodeStatus = "pending"
     attempt: int = 0
+    retries: int = 0
+    """Attempts that failed and were followed by another."""
     outputs: dict[str, Any] | None = None
     handles: tuple[str, ...] = ()
     error: dict[str, Any] | None = None
@@ -40,6 +42,8 @@ class NodeRecord:
     """An ITERATION's items by index: their status."""
     round: int | None = None
     """A LOOP's newest round."""
+    round_variables: dict[str, Any] = field(default_factory=dict)
+    """The LOOP's own variables after it; `variables` are those from further out that the node has set."""
 
 
 @dataclass(slots=True, kw_only=True)
@@ -139,9 +143,12 @@ def _node_succeeded(state: RunState, event: Event) -> None:
     node.handles = tuple(data.get("handles", ()))
     node.elapsed_ms = data.get("elapsed_ms")
     node.why = data.get("why", {})
-    node.variables = data.get("variables", {})
-    if node.variables:
-        state.variables |= node.variables
+    _written(state, node, event)
+
+
+def _written(state: RunState, node: NodeRecord, event: Event) -> None:
+    node.variables = event.data.get("variables", {})
+    state.variables |= node.variables
 
 
 def _node_failed(state: RunState, event: Event) -> None:
@@ -150,6 +157,7 @@ def _node_failed(state: RunState, event: Event) -> None:
     node.handled = data.get("handled")
     node.handles = tuple(data.get("handles", ()))
     node.outputs = data.get("outputs")
+    _written(state, node, event)
     if node.started_at is not None:
         node.elapsed_ms = data.get("elapsed_ms", round((event.at - node.started_at) * 1000, 3))
 
@@ -158,6 +166,12 @@ def _node_retrying(state: RunState, event: Event) -> None:
     node = _node_over(state, event, "pending")
     node.error = event.data.get("error")
     node.attempt = event.attempt + 1
+    node.retries += 1
+    _written(state, node, event)
+    node.items, node.round, node.round_variables = {}, None, {}
+    inside = (f"{event.path}[", f"{event.path}#")
+    for path in [path for path in state.nodes if path.startswith(inside)]:
+        del state.nodes[path]
 
 
 def _node_skipped(state: RunState, event: Event) -> None:
@@ -188,7 +202,7 @@ def _item(state: RunState, event: Event) -> None:
 def _round(state: RunState, event: Event) -> None:
     node = _node(state, event)
     node.round = event.data["round"]
-    node.variables = event.data.get("variables", {})
+    node.round_variables = event.data.get("variables", {})
 
 
 _HANDLERS: dict[str, Callable[[RunState, Event], None]] = {

@@ -6,7 +6,6 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from sqlalchemy import Double, Executable, Text, func
-from sqlalchemy.dialects.postgresql.psycopg import PGDialect_psycopg
 from sqlalchemy.dialects.sqlite.pysqlite import SQLiteDialect_pysqlite
 from sqlalchemy.engine import Dialect
 from sqlalchemy.ext.compiler import compiles
@@ -44,11 +43,7 @@ class Compiler:
 
     def __init__(self, kind: str) -> None:
         self.kind = kind
-        self._dialect: Dialect = (
-            PGDialect_psycopg()  # type: ignore[no-untyped-call]
-            if kind == "postgresql"
-            else SQLiteDialect_pysqlite(paramstyle="named")
-        )
+        self._dialect = _postgresql() if kind == "postgresql" else SQLiteDialect_pysqlite(paramstyle="named")
 
     def __call__(self, statement: Executable, *, returns: bool = False) -> Prepared:
         """Compile; `returns` says whether rows come back."""
@@ -57,6 +52,12 @@ class Compiler:
         return Prepared(
             str(compiled), {k: v for k, v in compiled.params.items() if v is not None}, returns=returns
         )
+
+
+def _postgresql() -> Dialect:
+    from sqlalchemy.dialects.postgresql.psycopg import PGDialect_psycopg  # noqa: PLC0415 - PostgreSQL only
+
+    return PGDialect_psycopg()  # type: ignore[no-untyped-call]
 
 
 class Now(FunctionElement[float]):

@@ -30,7 +30,8 @@ from interlace.engine.expressions.text import parse_text
 from interlace.engine.expressions.tokens import tokenize
 from interlace.engine.expressions.values import JsonValue, Missing, Names, missing_error
 
-_CACHED: Final = 4096
+CACHED: Final = 16_384
+"""Sources that are kept compiled, about 3 KB each: more than the largest documents have, for they are read twice."""
 _PLAIN: Final = frozenset({str, int, float, bool, type(None), dict, list})
 _MAX_VALUE_DEPTH: Final = 100
 
@@ -141,7 +142,7 @@ def _check_length(source: str) -> None:
         )
 
 
-@lru_cache(maxsize=_CACHED)
+@lru_cache(maxsize=CACHED)
 def compile_expression(source: str) -> Compiled:
     """Compile a bare expression (a field marked ƒ!); one written in `{{ }}` is understood as well.
 
@@ -171,7 +172,7 @@ def compile_text(source: str) -> Compiled:
     return _text(source) if len(source) <= MAX_TEMPLATE else Compiled(source, parse_text(source))
 
 
-@lru_cache(maxsize=_CACHED)
+@lru_cache(maxsize=CACHED)
 def _text(source: str) -> Compiled:
     return Compiled(source, parse_text(source))
 
@@ -198,11 +199,25 @@ def _structure(value: JsonValue, place: tuple[Key, ...]) -> Node:
     if len(place) > _MAX_VALUE_DEPTH:
         raise SyntaxProblem(f"the structure is nested more than {_MAX_VALUE_DEPTH} levels deep", "", 0)
     if isinstance(value, Mapping):
-        pairs = [(key, _structure(part, (*place, key))) for key, part in value.items()]
-        if all(isinstance(node, Literal) for _, node in pairs):
-            return Literal(value)
-        return Record(tuple((Literal(key), node) for key, node in pairs))
+        return _mapping({key: _structure(part, (*place, key)) for key, part in value.items()}, value)
     if isinstance(value, list):
-        items = [_structure(part, (*place, index)) for index, part in enumerate(value)]
-        return Literal(value) if all(isinstance(node, Literal) for node in items) else Sequence(tuple(items))
+        return _list([_structure(part, (*place, index)) for index, part in enumerate(value)], value)
     return Literal(value)
+
+
+def _mapping(nodes: Mapping[str, Node], value: Mapping[str, JsonValue]) -> Node:
+    """The node of a mapping; the value itself where no part of it is an expression."""
+    constants = {key: node.value for key, node in nodes.items() if isinstance(node, Literal)}
+    if len(constants) < len(nodes):
+        return Record(tuple((Literal(key), node) for key, node in nodes.items()))
+    return Literal(value if all(constants[key] is part for key, part in value.items()) else constants)
+
+
+def _list(nodes: list[Node], value: list[JsonValue]) -> Node:
+    """The node of a list; the value itself where no part of it is an expression."""
+    constants = [node.value for node in nodes if isinstance(node, Literal)]
+    if len(constants) < len(nodes):
+        return Sequence(tuple(nodes))
+    return Literal(
+        value if all(one is part for one, part in zip(constants, value, strict=True)) else constants
+    )

@@ -5,14 +5,14 @@ from __future__ import annotations
 from functools import lru_cache
 from typing import Literal
 
-from interlace.engine.expressions.compiled import Compiled, compile_expression, compile_text
+from interlace.engine.expressions.compiled import CACHED, Compiled, compile_expression, compile_text
 from interlace.engine.expressions.references import root_spans
 from interlace.engine.expressions.rendering import Template
 from interlace.engine.expressions.syntax import SyntaxProblem
 from interlace.engine.expressions.template import translate
 
 
-@lru_cache(maxsize=1024)
+@lru_cache(maxsize=CACHED)
 def _template(source: str, autoescape: bool) -> Template:
     return Template(source, translate(source), autoescape=autoescape)
 

@@ -9,16 +9,15 @@ import minijinja
 from minijinja import Markup
 
 from interlace.engine.errors import ExpressionError
-from interlace.engine.expressions.budget import checked_text, refill
+from interlace.engine.expressions.budget import checked_text, refill, reserve_text
 from interlace.engine.expressions.compiled import Compiled
 from interlace.engine.expressions.evaluator import Run, build
 from interlace.engine.expressions.filters.builtin import FUEL
 from interlace.engine.expressions.filters.lists import items_of
 from interlace.engine.expressions.filters.registry import Namespace
 from interlace.engine.expressions.references import Reference
-from interlace.engine.expressions.statements import Entry
+from interlace.engine.expressions.statements import Entry, Translation
 from interlace.engine.expressions.syntax import Concat, Literal, SyntaxProblem
-from interlace.engine.expressions.template import Translation
 from interlace.engine.expressions.values import Missing, Names, described, missing_error, to_text
 
 _NAME: Final = "template"
@@ -51,7 +50,7 @@ class TemplateScope:
 class Template(Compiled):
     """A template, compiled into a minijinja program when it is first rendered."""
 
-    __slots__ = ("_autoescape", "_environment", "_found", "entries")
+    __slots__ = ("_autoescape", "_environment", "_found", "_pieces", "entries")
 
     def __init__(self, source: str, translation: Translation, *, autoescape: bool) -> None:
         self.entries: list[Entry] = translation.emitter.nodes
@@ -60,7 +59,8 @@ class Template(Compiled):
         super().__init__(source, Literal(_stripped(source)) if constant else Concat(parts, 0, len(source)))
         self._found = tuple(sorted(translation.references, key=lambda reference: reference.span))
         self._autoescape = autoescape
-        self._environment = _environment(translation, autoescape=autoescape)
+        self._pieces = None if autoescape else translation.pieces
+        self._environment = _environment(translation, autoescape=autoescape) if self._pieces is None else None
 
     def _find_references(self) -> tuple[Reference, ...]:
         return self._found
@@ -70,6 +70,8 @@ class Template(Compiled):
             return build(self.node)
         closures = [(build(entry.node), entry.locals, entry.line) for entry in self.entries]
         environment, escapes = self._environment, self._autoescape
+        if environment is None:
+            return self._joined(closures)
 
         def render(names: Names) -> str:
             refill()
@@ -80,6 +82,25 @@ class Template(Compiled):
                 raise _translated(error) from error
 
         return render
+
+    def _joined(self, closures: list[tuple[Run, tuple[str, ...], int]]) -> Callable[[Any], str]:
+        """Without statements there is nothing that minijinja would be needed for: it takes ten times the memory."""
+        assert self._pieces is not None
+        *pieces, last = self._pieces
+        ending = _stripped(last) if isinstance(last, str) else last
+        parts = (*pieces, ending) if ending != "" else tuple(pieces)
+
+        def join(names: Names) -> str:
+            refill()
+            rendering = _Rendering(TemplateScope(names.lookup, escapes=False), closures)
+            texts = [part if isinstance(part, str) else rendering.output(part) for part in parts]
+            if len(texts) == 1:
+                # The text itself, not a copy of it: a long one may go through many nodes.
+                return checked_text(texts[0])
+            reserve_text(sum(map(len, texts)))
+            return "".join(texts)
+
+        return join
 
 
 class _Rendering:
@@ -117,7 +138,7 @@ class _Rendering:
         except ExpressionError as error:
             self._fail(error, line)
 
-    def output(self, number: int, *arguments: Any) -> Any:
+    def output(self, number: int, *arguments: Any) -> str:
         """Compute an expression and give its text."""
         value = self.value(number, *arguments)
         try:

@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Final
 
+from interlace.engine.expressions.references import Reference
 from interlace.engine.expressions.syntax import (
     Binary,
     Call,
@@ -107,6 +108,20 @@ class Emitter:
                 continue
             seen.add(name)
             yield name, f"({name} if {name} is defined else __missing)" if name in loose else name
+
+
+@dataclass(slots=True)
+class Translation:
+    """A template in minijinja's terms.
+
+    `emitter.nodes` holds its expressions, each with the line where it stands. `pieces` are its texts and the numbers of
+    the expressions between them, where it holds nothing else.
+    """
+
+    source: str
+    emitter: Emitter
+    references: list[Reference] = field(default_factory=list)
+    pieces: tuple[str | int, ...] | None = None
 
 
 def _calls_macro(node: Node) -> bool:

@@ -8,13 +8,12 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable
-from dataclasses import dataclass, field
 from typing import Final
 
 from interlace.engine.expressions.blocks import Blocks, Frame
 from interlace.engine.expressions.parser import Parser
 from interlace.engine.expressions.references import Reference, references, shown
-from interlace.engine.expressions.statements import Emitter
+from interlace.engine.expressions.statements import Emitter, Translation
 from interlace.engine.expressions.syntax import MAX_EXPRESSION, MAX_TEMPLATE, Call, Node, SyntaxProblem
 from interlace.engine.expressions.tokens import END, tokenize
 
@@ -24,18 +23,6 @@ _RAW_END: Final = re.compile(r"\{%[-+]?\s*endraw\s*[-+]?%\}")
 _MAX_BRANCHES: Final = 200
 _MAX_EXPRESSIONS: Final = 4000
 _INHERITANCE: Final = frozenset({"include", "import", "from", "extends", "block", "endblock"})
-
-
-@dataclass(slots=True)
-class Translation:
-    """A template in minijinja's terms.
-
-    `nodes` holds its expressions, each with the line where it stands and the references it makes.
-    """
-
-    source: str
-    emitter: Emitter
-    references: list[Reference] = field(default_factory=list)
 
 
 def translate(source: str) -> Translation:
@@ -59,6 +46,7 @@ class _Translator:
         self.blocks = Blocks(source)
         self.emitter = Emitter(source)
         self.references: list[Reference] = []
+        self.plain = True
         self.start = 0
         self.parser: Parser
 
@@ -67,6 +55,8 @@ class _Translator:
             self.start = match.start()
             self.written.append(self.source[self.position : self.start])
             opening = match.group()
+            if opening != "{{":
+                self.plain = False
             if opening == "{#":
                 self._comment()
             elif opening == "{{":
@@ -79,7 +69,15 @@ class _Translator:
                 )
         self.written.append(self.source[self.position :])
         self.blocks.check_closed()
-        return Translation("".join(self.written), self.emitter, self.references)
+        return Translation("".join(self.written), self.emitter, self.references, self._pieces())
+
+    def _pieces(self) -> tuple[str | int, ...] | None:
+        """Give the texts and the numbers of the expressions between them, unless there are statements."""
+        if not self.plain:
+            return None
+        pieces: list[str | int] = [*self.written]
+        pieces[1::2] = range(len(self.emitter.nodes))
+        return tuple(piece for piece in pieces if piece != "")
 
     def _comment(self) -> None:
         stop = self.source.find("#}", self.start + 2)
@@ -112,8 +110,10 @@ class _Translator:
 
     def _output(self) -> None:
         opening, closing = self._open("}}")
+        number = len(self.emitter.nodes)
         text = self._value("output")
         self._end()
+        self.plain = self.plain and (opening, text, closing) == ("{{", f"__output({number})", "}}")
         self._write(opening, text, closing)
 
     def _value(self, form: str = "value", *, conditional: bool = True) -> str:

@@ -8,30 +8,14 @@ from datetime import UTC, datetime
 from typing import Any
 
 from interlace.engine.document import Document
-from interlace.engine.errors import ExpressionError
 from interlace.engine.node import RunInfo
 from interlace.engine.protocols import Clock, Environment, Journal, Services
 from interlace.engine.run.execution import Execution
 from interlace.engine.run.plan import Plan, compile_plan
 from interlace.engine.run.result import Recorded, RunResult
+from interlace.engine.run.secrets import Secrets
 
 __all__ = ["Execution", "Plan", "Recorded", "RunResult", "compile_plan", "prepare"]
-
-
-class Secrets(Mapping[str, str]):
-    """`secrets.<name>`: read from the environment one by one, when a field needs them."""
-
-    def __init__(self, environment: Environment) -> None:
-        self._environment = environment
-
-    def __getitem__(self, name: str) -> str:
-        return self._environment.secret(name)
-
-    def __iter__(self) -> Any:
-        raise ExpressionError("secrets cannot be listed; name the one you need")
-
-    def __len__(self) -> int:
-        raise ExpressionError("secrets cannot be counted; name the one you need")
 
 
 def prepare(

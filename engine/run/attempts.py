@@ -15,7 +15,9 @@ from interlace.engine.document import Retry
 from interlace.engine.errors import NodeError, NodeTimeout, StoreError, matches_kind
 from interlace.engine.node import Output
 from interlace.engine.run.context import Context
+from interlace.engine.run.faults import as_error
 from interlace.engine.run.plan import NodePlan
+from interlace.engine.run.result import Recorded
 from interlace.engine.run.scope import Scope
 
 if TYPE_CHECKING:
@@ -53,7 +55,7 @@ async def _await_inline(
     except TimeoutError:
         _fail(execution, context, _too_long(context.plan))
     except asyncio.CancelledError:
-        execution.journal.append("node.cancelled", context.path, context.attempt, {})
+        _note_cancelled(execution, context.path, context.attempt)
         raise
     except StoreError:
         raise
@@ -64,7 +66,8 @@ async def _await_inline(
 async def run_attempts(execution: Execution, scope: Scope, plan: NodePlan, path: str) -> None:
     """Run a node as a task: wait first where asked, then attempts until success or the last failure."""
     record = execution.recorded.get(path)
-    attempt = 1 if record is None else record.attempt
+    attempt, retries = (1, 0) if record is None else (record.attempt, record.retries)
+    written = None if record is None else _write_again(scope, record)
     try:
         if plan.spec.wait is not None and (record is None or record.status in ("pending", "suspended")):
             await _wait(execution, scope, plan, path)
@@ -72,30 +75,63 @@ async def run_attempts(execution: Execution, scope: Scope, plan: NodePlan, path:
             attempt = _after_interruption(execution, plan, path, record.attempt)
         while True:
             context = Context(execution, scope, plan, path, attempt)
+            context.assigned = written
             failure = await _attempt(execution, context)
             if failure is None:
                 return
-            delay = retry_delay(plan.retry, failure, attempt)
+            delay = retry_delay(plan.retry, failure, retries)
             if delay is None or not _repeatable(plan, failure):
                 _fail(execution, context, failure)
                 return
-            execution.journal.append(
-                "node.retrying",
-                path,
-                attempt,
-                {"error": {"type": failure.kind, "message": failure.message}, "delay": delay},
-            )
+            written = context.assigned
+            _note_retry(execution, context, failure, delay)
             await execution.clock.sleep(delay)
-            attempt += 1
+            attempt, retries = attempt + 1, retries + 1
     except asyncio.CancelledError:
-        execution.journal.append("node.cancelled", path, attempt, {})
+        _note_cancelled(execution, path, attempt)
         raise
     except NodeError as failure:
         _fail(execution, Context(execution, scope, plan, path, attempt), failure)
 
 
+def _write_again(scope: Scope, record: Recorded) -> dict[str, Any] | None:
+    """Set the variables that earlier attempts of an unfinished node had set."""
+    scope.assign_all(record.variables)
+    return dict(record.variables) or None
+
+
+def _note_retry(execution: Execution, context: Context, failure: NodeError, delay: float) -> None:
+    data: dict[str, Any] = {
+        "error": {"type": failure.kind, "message": execution.redact(failure.message)},
+        "delay": delay,
+    }
+    if context.assigned:
+        data["variables"] = dict(context.assigned)
+    execution.journal.append("node.retrying", context.path, context.attempt, data)
+    inside = (f"{context.path}[", f"{context.path}#")
+    for path in [path for path in execution.recorded if path.startswith(inside)]:
+        del execution.recorded[path]  # the next attempt runs the body anew
+
+
+def _note_cancelled(execution: Execution, path: str, attempt: int) -> None:
+    """Record the end of a cancelled attempt; one whose process lets go of the run stays open, to be taken up."""
+    if execution.ending.broken is None:
+        execution.journal.append("node.cancelled", path, attempt, {})
+
+
 async def _attempt(execution: Execution, context: Context) -> NodeError | None:
     """One attempt; the failure is returned, success is recorded."""
+    if execution.draining:
+        await asyncio.get_running_loop().create_future()
+    fragile = context.plan.effects == "once"
+    execution.fragile += fragile
+    try:
+        return await _one_attempt(execution, context)
+    finally:
+        execution.fragile -= fragile
+
+
+async def _one_attempt(execution: Execution, context: Context) -> NodeError | None:
     plan = context.plan
     execution.journal.append("node.started", context.path, context.attempt, {"effects": plan.effects})
     commit = execution.journal.commit()
@@ -163,6 +199,8 @@ def _after_interruption(execution: Execution, plan: NodePlan, path: str, attempt
     Raises:
         NodeError: nobody knows whether the interrupted attempt did its work, and repeating it is not allowed.
     """
+    if type(plan.node).container:
+        return attempt  # its body goes on where it was
     if plan.effects != "once" or plan.spec.on_unknown == "retry":
         return attempt + 1
     execution.journal.append("node.unknown", path, attempt, {"effects": plan.effects})
@@ -173,16 +211,16 @@ def _after_interruption(execution: Execution, plan: NodePlan, path: str, attempt
     )  # fmt: skip
 
 
-def retry_delay(retry: Retry | None, failure: NodeError, attempt: int) -> float | None:
-    """Seconds until the next attempt, None when there is none."""
-    if retry is None or attempt > retry.max:
+def retry_delay(retry: Retry | None, failure: NodeError, retries: int) -> float | None:
+    """Seconds until the next attempt after so many retries, None when there is none."""
+    if retry is None or retries >= retry.max:
         return None
     wanted = (
         failure.retryable if retry.on is None else any(matches_kind(failure.kind, kind) for kind in retry.on)
     )
     if not wanted:
         return None
-    delay = min(retry.delay * retry.backoff ** (attempt - 1), retry.max_delay)
+    delay = min(retry.delay * retry.backoff**retries, retry.max_delay)
     if retry.jitter:
         delay *= random.uniform(0.5, 1.0)  # noqa: S311 - spreads load, guards nothing
     return max(delay, failure.retry_after or 0.0)
@@ -206,7 +244,5 @@ def _too_long(plan: NodePlan) -> NodeTimeout:
 
 
 def _fail(execution: Execution, context: Context, failure: Exception) -> None:
-    from interlace.engine.run.execution import as_error  # noqa: PLC0415 - the modules need each other
-
     error = as_error(failure, context.plan, context.path, context.attempt)
-    execution.fail(context.scope, context.plan, context.path, context.attempt, error)
+    execution.fail(context, error)

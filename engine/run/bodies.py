@@ -24,6 +24,9 @@ class BodyRunner:
         self._plan = context.plan
         self._path = context.path
         self._next = 0
+        if context.assigned is None:
+            context.assigned = {}
+        self._written = context.assigned
 
     async def run(
         self,
@@ -51,7 +54,15 @@ class BodyRunner:
         index, self._next = self._next, self._next + 1
         assert self._plan.body is not None
         prefix = f"{self._path}{type(self._plan.node).pass_format.format(index)}."
-        scope = Scope(self._plan.body, self._scope, prefix, dict(names), _unset, variables)
+        scope = Scope(
+            self._plan.body,
+            self._scope,
+            prefix,
+            names=dict(names),
+            on_end=_unset,
+            variables=variables,
+            written=self._written,
+        )
         scope.on_end = partial(on_end, index, scope)
         self._execution.open_scope(scope)
         return index, scope

@@ -106,7 +106,7 @@ class Context:
         holder = self.scope.holder(variable)
         if holder is self._execution.root.names["vars"]:
             check_value(variable, value, self._execution.plan.document.variables)
-        holder[variable] = value
+        self.scope.assign(variable, value)
         if self.assigned is None:
             self.assigned = {}
         self.assigned[variable] = value

@@ -14,7 +14,7 @@ from collections import deque
 from collections.abc import Mapping
 from typing import Any, NamedTuple
 
-from interlace.engine.errors import InterlaceError, NodeError, StoreError
+from interlace.engine.errors import Detached, NodeError, StoreError
 from interlace.engine.expressions import Missing, NodeOutputs, NullOutputs
 from interlace.engine.node import Bodies, RunInfo
 from interlace.engine.protocols import Clock, Journal, Services
@@ -25,15 +25,13 @@ from interlace.engine.run.ending import Ending
 from interlace.engine.run.plan import BREAK_INDEX, NodePlan, Plan
 from interlace.engine.run.result import Recorded, RunResult, error_of
 from interlace.engine.run.scope import Scope, ScopeEnd
+from interlace.engine.run.secrets import Secrets
+from interlace.engine.run.slots import Slots
 
 _TURN_SECONDS = 0.01
 """Longest stretch of inline nodes before the event loop gets its turn."""
 _CANCEL_SECONDS = 5.0
 """How long cancelled nodes may take to clean up before the run ends without them."""
-
-
-class Detached(InterlaceError):  # noqa: N818 - not a failure of the run
-    """This process let go of the run; it goes on where its journal ends."""
 
 
 class Decided(NamedTuple):
@@ -66,13 +64,17 @@ class Execution:
         self.limit = plan.document.settings.max_concurrency
         self.recorded = dict(recorded or {})
         self.ending = Ending()
-        self._free = self.limit
+        self.draining = False
+        self.fragile = 0
+        """Attempts in hand whose work must not be done twice."""
+        secrets = names.get("secrets")
+        self.redact = secrets.redact if isinstance(secrets, Secrets) else _as_it_is
+        self._slots = Slots(self.limit)
         self._ready: deque[tuple[Scope, NodePlan]] = deque()
-        self._queued: deque[tuple[Scope, NodePlan]] = deque()
         self._decided: list[Decided] = []
         self._tasks: set[asyncio.Task[None]] = set()
         self._waiter: asyncio.Future[None] | None = None
-        self.root = Scope(plan.root, None, "", dict(names), self._root_ended)
+        self.root = Scope(plan.root, None, "", names=dict(names), on_end=self._root_ended)
 
     # -- what nodes and containers call -------------------------------------------------------------------
 
@@ -82,7 +84,7 @@ class Execution:
 
     def emit(self, kind: str, path: str, attempt: int, data: Mapping[str, Any]) -> None:
         """Add an event to the journal; it is committed with the next results or within the turn."""
-        self.journal.append(kind, path, attempt, data)
+        self.journal.append(kind, path, attempt, self.redact(data))
         self._wake()
 
     def open_scope(self, scope: Scope) -> None:
@@ -101,6 +103,10 @@ class Execution:
             self._end_scope(self.root, "abandoned", None)
             self._wake()
 
+    def drain(self) -> None:
+        """Start nothing more, so that `detach` interrupts nothing once `fragile` is 0."""
+        self.draining = True
+
     def detach(self) -> None:
         """Let go of the run without ending it: nothing more is started, what runs is interrupted."""
         if self.root.ended is None:
@@ -111,7 +117,10 @@ class Execution:
     async def run(self) -> RunResult:
         """Run to the end. Cancelling the awaiting task cancels the run, which is then recorded as cancelled."""
         timeout = self.plan.document.settings.timeout
-        timer = asyncio.get_running_loop().call_later(timeout, self._timed_out, timeout) if timeout else None
+        timer = None
+        if timeout:
+            left = timeout - (self.clock.now() - self.info.started_at)
+            timer = asyncio.get_running_loop().call_later(max(left, 0.0), self._timed_out, timeout)
         self.open_scope(self.root)
         try:
             await self._drive()
@@ -128,12 +137,13 @@ class Execution:
         while self.root.ended is None:
             started = time.perf_counter()
             self._start_ready(started + _TURN_SECONDS)
+            # Results that come while the commit is under way belong to the next one.
+            decided, self._decided = self._decided, []
             commit = self.journal.commit()
             if commit is not None:
                 await commit
             elif time.perf_counter() - started > _TURN_SECONDS:
                 await asyncio.sleep(0)
-            decided, self._decided = self._decided, []
             for scope, plan, handles in decided:
                 self._decide_edges(scope, plan, handles)
             if not self._ready and not self._decided and self.root.ended is None:
@@ -143,7 +153,7 @@ class Execution:
         ready, count = self._ready, 0
         while ready:
             scope, plan = ready.popleft()
-            if scope.is_over():
+            if scope.is_over() or self.draining:
                 continue
             self._start(scope, plan)
             count += 1
@@ -175,15 +185,15 @@ class Execution:
             self._skip(scope, plan, "disabled", plan.handles[:1])
         elif plan.inline:
             attempts.run_inline(self, scope, plan, path)
-        elif plan.takes_slot and self._free <= 0:
-            self._queued.append((scope, plan))
+        elif plan.takes_slot and self._slots.full:
+            self._slots.wait(scope, plan)
         else:
             self.start_task(scope, plan, attempts.run_attempts(self, scope, plan, path))
 
     def start_task(self, scope: Scope, plan: NodePlan, work: Any) -> None:
         """Run a node's coroutine as a task of its scope."""
         if plan.takes_slot:
-            self._free -= 1
+            self._slots.take()
         task: asyncio.Task[None] = asyncio.get_running_loop().create_task(work)
         if scope.tasks is None:
             scope.tasks = set()
@@ -195,12 +205,9 @@ class Execution:
             scope.tasks.discard(task)
             self._tasks.discard(task)
             if plan.takes_slot:
-                self._free += 1
-            while self._queued and self._free > 0:
-                queued_scope, queued_plan = self._queued.popleft()
-                if not queued_scope.is_over():
-                    self._ready.append((queued_scope, queued_plan))
-                    break
+                self._slots.give_back()
+            if (following := self._slots.next()) is not None:
+                self._ready.append(following)
             if not task.cancelled() and (failure := task.exception()) is not None:
                 self._broken(failure)
             self._wake()
@@ -214,14 +221,17 @@ class Execution:
 
     def _take_again(self, scope: Scope, plan: NodePlan, record: Recorded) -> bool:
         """Take a recorded result instead of running the node; False when it has to run."""
+        if record.status in ("succeeded", "failed"):
+            scope.assign_all(record.variables)
         if record.status == "skipped":
             self._note_skip(scope, plan, record.reason or "skipped", record.handles)
         elif record.status == "succeeded":
-            for variable, value in record.variables.items():
-                scope.assign(variable, value)
             self._note_success(scope, plan, record.outputs or {}, record.handles, record.why)
-        elif record.status == "failed" and record.error is not None and plan.spec.on_error != "stop":
-            self._note_handled(scope, plan, record.error)
+        elif record.status == "failed" and record.error is not None:
+            if plan.spec.on_error == "stop":
+                self._end_scope(scope, "failed", record.error)
+            else:
+                self._note_handled(scope, plan, record.error)
         else:
             return False
         return True
@@ -231,6 +241,7 @@ class Execution:
     def succeed(self, context: Context, outputs: dict[str, Any], elapsed_ms: float) -> None:
         """Record a node's result; its edges are decided after the commit."""
         scope, plan = context.scope, context.plan
+        outputs = self.redact(outputs)
         handles = context.taken if context.taken is not None else plan.handles[:1]
         data: dict[str, Any] = {"outputs": outputs, "handles": handles, "elapsed_ms": round(elapsed_ms, 3)}
         if context.assigned:
@@ -242,7 +253,9 @@ class Execution:
         except StoreError as error:
             if error.code != "not_json":
                 raise
-            raise NodeError(f"the outputs of {plan.id} cannot be recorded: {error}", kind="not_json") from None
+            raise NodeError(
+                f"the outputs of {plan.id} cannot be recorded: {error}", kind="not_json"
+            ) from None
         self._note_success(scope, plan, outputs, handles, context.why)
 
     def _note_success(
@@ -267,13 +280,17 @@ class Execution:
         self._decided.append(Decided(scope, plan, handles))
         self._wake()
 
-    def fail(self, scope: Scope, plan: NodePlan, path: str, attempt: int, error: dict[str, Any]) -> None:
+    def fail(self, context: Context, error: dict[str, Any]) -> None:
         """Record a node's final failure and apply its error policy."""
+        scope, plan = context.scope, context.plan
         handled = plan.spec.on_error if plan.spec.on_error != "stop" else None
+        error = self.redact(error)
         data: dict[str, Any] = {"error": error}
         if handled is not None:
             data["handled"] = handled
-        self.journal.append("node.failed", path, attempt, data)
+        if context.assigned:
+            data["variables"] = context.assigned
+        self.journal.append("node.failed", context.path, context.attempt, data)
         if handled is None:
             self._end_scope(scope, "failed", error)
         else:
@@ -343,7 +360,8 @@ class Execution:
             for task in list(scope.tasks):
                 if task is not current:
                     task.cancel()
-        scope.on_end(status, error)
+        on_end, scope.on_end = scope.on_end, _ended_already  # lets go of the scope at once
+        on_end(status, error)
         self._wake()
 
     # -- the end ------------------------------------------------------------------------------------------
@@ -364,31 +382,24 @@ class Execution:
             for task in list(self._tasks):
                 task.cancel()
             await asyncio.wait(list(self._tasks), timeout=_CANCEL_SECONDS)
+        if isinstance(self.ending.broken, Detached):
+            await self._commit()  # what finished until now stays finished
         if self.ending.broken is not None:
             raise self.ending.broken
         kind, data = self.ending.event()
         self.journal.append(kind, "", 0, data)
+        await self._commit()
+        return self.ending.result(self.info.id)
+
+    async def _commit(self) -> None:
         commit = self.journal.commit()
         if commit is not None:
             await commit
-        return self.ending.result(self.info.id)
 
 
-def as_error(failure: Exception, plan: NodePlan, path: str, attempt: int) -> dict[str, Any]:
-    """The error of a failed attempt; an inner node's error stays that node's."""
-    inner = getattr(failure, "error", None)
-    if isinstance(failure, NodeError) and isinstance(inner, dict):
-        return inner
-    if isinstance(failure, NodeError):
-        return error_of(
-            message=failure.message,
-            kind=failure.kind,
-            node=plan.id,
-            path=path,
-            attempt=attempt,
-            retryable=failure.retryable,
-        )
-    message = (
-        f"{type(failure).__name__}: {failure} (a fault in node type {plan.spec.type}, not in the workflow)"
-    )
-    return error_of(message=message, kind="internal", node=plan.id, path=path, attempt=attempt)
+def _ended_already(*_end: object) -> None:
+    """Nobody waits for a scope that has ended."""
+
+
+def _as_it_is(value: Any) -> Any:
+    return value

@@ -27,6 +27,8 @@ class Recorded:
 
     status: NodeStatus
     attempt: int = 1
+    retries: int = 0
+    """Attempts that failed and were followed by another; one that a crash interrupted is none of them."""
     outputs: dict[str, Any] | None = None
     handles: tuple[str, ...] = ("out",)
     error: dict[str, Any] | None = None

@@ -7,7 +7,7 @@ inner scopes read outer ones through `parent`, so no variables are ever copied.
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from typing import Any, Literal
 
 from interlace.engine.expressions import Missing
@@ -23,6 +23,7 @@ class Scope:
 
     __slots__ = (
         "chosen", "ended", "names", "on_end", "open", "parent", "pending", "plan", "prefix", "taken", "tasks", "variables", "why",
+        "written",
     )  # fmt: skip
 
     def __init__(
@@ -30,9 +31,11 @@ class Scope:
         plan: BodyPlan,
         parent: Scope | None,
         prefix: str,
+        *,
         names: dict[str, Any],
         on_end: Callable[[ScopeEnd, dict[str, Any] | None], None],
         variables: dict[str, Any] | None = None,
+        written: dict[str, Any] | None = None,
     ) -> None:
         self.plan = plan
         self.parent = parent
@@ -40,6 +43,8 @@ class Scope:
         self.names = names
         self.on_end = on_end
         self.variables = variables
+        self.written = written
+        """What the container's result has to record: variables from further out that were set in here."""
         self.pending = [len(node.incoming) for node in plan.nodes]
         self.taken = [0] * len(plan.nodes)
         self.open = len(plan.nodes)
@@ -85,7 +90,18 @@ class Scope:
 
     def assign(self, variable: str, value: Any) -> None:
         """Set the nearest loop variable of that name, else the run variable."""
-        self.holder(variable)[variable] = value
+        holder = self.holder(variable)
+        holder[variable] = value
+        scope: Scope | None = self
+        while scope is not None and scope.variables is not holder:
+            if scope.written is not None:
+                scope.written[variable] = value
+            scope = scope.parent
+
+    def assign_all(self, recorded: Mapping[str, Any]) -> None:
+        """Set what the journal says a node of this scope has set."""
+        for variable, value in recorded.items():
+            self.assign(variable, value)
 
     def skip_reason(self, node: NodePlan) -> str:
         """Why a node is skipped: the first of its incoming edges that was not taken, and why."""

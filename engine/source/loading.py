@@ -168,7 +168,7 @@ def _load(text: str, name: str) -> Source:
     try:
         document = Document.model_validate(data)
     except ValidationError as error:
-        found += faults(error, Document, data)
+        found += faults(error, Document, data, "of a document")
         source.salvaged = _salvage(data, found)
     else:
         if not found:
@@ -220,7 +220,7 @@ def _salvage(data: dict[str, Any], found: Iterable[Fault]) -> Document | None:
         try:
             return Document.model_validate(rest)
         except ValidationError as error:
-            found = faults(error, Document, rest)
+            found = faults(error, Document, rest, "of a document")
             if any(fault.code == "missing_field" for fault in found):
                 return None
     return None

@@ -41,7 +41,8 @@ def _container(data: dict[str, Any], path: Path, expansion: Expansion) -> None:
     for index, node in enumerate(nodes if isinstance(nodes, list) else ()):
         if type(node) is not dict:
             continue
-        if node.get("type") in CONTAINERS:
+        kind = node.get("type")
+        if isinstance(kind, str) and kind in CONTAINERS:
             _move_body(node, (*path, "nodes", index), expansion)
         body = node.get("body")
         if type(body) is dict:

@@ -105,6 +105,8 @@ _RUN = {
     "unknown_workflow": Code("There is no workflow of that name."),
     "recursion": Code("The workflow calls itself, directly or through others."),
     "call_depth": Code("Workflows call each other more than 10 levels deep."),
+    "chat_message": Code("A chat workflow does not declare the input `message`.", "warning"),
+    "chat_answer": Code("No END of a chat workflow gives the output `answer`.", "warning"),
     "failure_loop": Code("settings.on_failure names the workflow itself.", "warning"),
 }
 

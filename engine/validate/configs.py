@@ -106,7 +106,7 @@ def _instance(entry: Entry, node_type: NodeType, report: Report) -> Any:
     try:
         return node_type(node_type.config_type.model_validate(raw))
     except ValidationError as error:
-        found = faults(error, node_type.config_type, raw)
+        found = faults(error, node_type.config_type, raw, "in config")
     for fault in found:
         _report_fault(entry, fault, report)
     rest = _without(raw, found)

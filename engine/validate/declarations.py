@@ -7,7 +7,8 @@ from typing import Any
 from interlace.engine.document import Variable
 from interlace.engine.expressions import ExpressionError, SyntaxProblem, compile_text
 from interlace.engine.source.wording import described
-from interlace.engine.validate.graph import Graph
+from interlace.engine.validate.graph import END, Graph
+from interlace.engine.validate.names import closed_properties
 from interlace.engine.validate.report import Report
 from interlace.engine.validate.schemas import flaws
 
@@ -41,8 +42,26 @@ def check_declarations(graph: Graph, report: Report) -> None:
                 "bad_default", f"The variable {name!r} is declared as {variable.type}, but its default is {described(variable.default)}.",
                 field=f"variables.{name}.default",
             )  # fmt: skip
+    if document.settings.chat:
+        _check_chat(graph, report)
     for index, trigger in enumerate(document.triggers):
         _check_trigger(trigger, f"triggers[{index}]", report)
+
+
+def _check_chat(graph: Graph, report: Report) -> None:
+    """A session gives `message` and shows `answer`."""
+    properties = closed_properties(graph.inputs)
+    if properties is not None and "message" not in properties:
+        report.add(
+            "chat_message", "settings.chat is true, but the inputs do not declare 'message', which every turn gives.",
+            field="inputs.properties", fix="Add message: {type: string}.",
+        )  # fmt: skip
+    ends = [spec.config.get("outputs") for spec in graph.document.nodes if spec.type == END]
+    if ends and all(isinstance(outputs, dict) and "answer" not in outputs for outputs in ends):
+        report.add(
+            "chat_answer", "settings.chat is true, but no END gives the output 'answer', which the session shows.",
+            field="settings.chat", fix="Add answer: … to the outputs of an END.",
+        )  # fmt: skip
 
 
 def _fits(variable: Variable) -> bool:

@@ -6,7 +6,7 @@ from collections.abc import Callable, Mapping
 from functools import partial
 from typing import Any
 
-from interlace.engine.document import Document, NodeSpec
+from interlace.engine.document import RESERVED, Document, NodeSpec
 from interlace.engine.expressions import (
     Compiled,
     ExpressionError,
@@ -22,7 +22,7 @@ from interlace.engine.protocols import Workflows
 from interlace.engine.schema import Schema, compatible, described, of_value, union
 from interlace.engine.source.places import steps
 from interlace.engine.validate.graph import START, Entry, Graph, Scope
-from interlace.engine.validate.names import variable_schema
+from interlace.engine.validate.names import PLACED, variable_schema
 from interlace.engine.validate.references import TOLERANT, Place, References, home_of
 from interlace.engine.validate.report import Report
 from interlace.engine.validate.wanted import part_of, wanted
@@ -83,11 +83,11 @@ class Inference:
         else:
             body.own_names = _guessed_names(entry.spec)
         for name in body.own_names:
-            if name in self.graph.by_id or (
-                name in entry.scope.names and name not in {"item", "index", "loop"}
+            if name not in PLACED and (
+                name in self.graph.by_id or name in entry.scope.names or name in RESERVED
             ):
                 self._report.add(
-                    "name_taken", f"The loop variable {name!r} of {entry.id!r} has the name of a node or of an outer variable.",
+                    "name_taken", f"The loop variable {name!r} of {entry.id!r} has a name that stands for something else there.",
                     node=entry.id, field=f"config.variables.{name}", occurrence=entry.occurrence, fix="Give it another name.",
                 )  # fmt: skip
         body.names = {**entry.scope.names, **body.own_names}
@@ -131,6 +131,7 @@ class Inference:
         except ExpressionError as error:
             self._add("expression_syntax", place, sentence(error.message))
             return None
+        place.node = compiled.node
         wrong = []
         many_lines = "\n" in source
         for reference in compiled.references:

@@ -3,13 +3,15 @@
 from __future__ import annotations
 
 from collections import deque
-
-import networkx as nx
+from typing import TYPE_CHECKING
 
 from interlace.engine.validate.conditions import ALWAYS, NEVER, Condition, Conditions
 from interlace.engine.validate.edges import ERROR
 from interlace.engine.validate.graph import START, Entry, Graph, Scope
 from interlace.engine.validate.report import Report
+
+if TYPE_CHECKING:
+    from networkx import DiGraph
 
 
 def sort(graph: Graph, report: Report) -> None:
@@ -36,6 +38,8 @@ def _sort(scope: Scope) -> None:
 
 def _report_cycles(scope: Scope, report: Report) -> None:
     """Report one edge of each knot of cycles: the one that leads back on the way from the start."""
+    import networkx as nx  # noqa: PLC0415 - its import takes longer than validating most documents
+
     placed = {entry.index for entry in scope.order}
     rest = [entry for entry in scope.entries if entry.index not in placed]
     for entry in rest:
@@ -55,12 +59,14 @@ def _report_cycles(scope: Scope, report: Report) -> None:
             _report_cycle(scope, {index: by_index[index] for index in knot}, graph.subgraph(knot), report)
 
 
-def _report_cycle(scope: Scope, knot: dict[int, Entry], graph: nx.DiGraph[int], report: Report) -> None:
+def _report_cycle(scope: Scope, knot: dict[int, Entry], graph: DiGraph[int], report: Report) -> None:
+    from networkx import find_cycle  # noqa: PLC0415 - as above
+
     entered = [
         entry for entry in knot.values() if any(source.index not in knot for source, _ in entry.incoming)
     ]
     start = min(entered or knot.values(), key=lambda entry: entry.index)
-    cycle = [source for source, _ in nx.find_cycle(graph, start.index)]
+    cycle = [source for source, _ in find_cycle(graph, start.index)]
     # The way in decides which edge leads back, so the cycle is told from there.
     first = cycle.index(start.index) if start.index in cycle else 0
     ids = [knot[index].id for index in (*cycle[first:], *cycle[:first])]

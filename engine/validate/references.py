@@ -7,8 +7,10 @@ from typing import Final
 
 from interlace.engine.document import Document
 from interlace.engine.expressions import Reference
+from interlace.engine.expressions.syntax import Node
 from interlace.engine.fields import ScopeName
 from interlace.engine.schema import Schema
+from interlace.engine.validate.alternatives import alternatives
 from interlace.engine.validate.conditions import ALWAYS, NEVER, Condition, Conditions
 from interlace.engine.validate.graph import Entry, Graph, Scope
 from interlace.engine.validate.names import ITEM_NAMES, PLACED, closed_properties, global_names
@@ -30,6 +32,8 @@ class Place:
     field: str = ""
     secret: bool = False
     tolerant: bool = False
+    node: Node | None = None
+    """The tree of the expression that is looked at."""
 
     @property
     def inside(self) -> Scope:
@@ -196,9 +200,19 @@ class References:
             here = ALWAYS
         else:
             here = _at_level(entry, target.scope).condition
-        if not self._conditions.implies(here, needed):
+        if not self._conditions.implies(here, needed) and not self._replaced(place, reference, here, needed):
             self._warn_missing(place, target, reference, inner)
         return True
+
+    def _replaced(self, place: Place, reference: Reference, here: Condition, needed: Condition) -> bool:
+        """Whether the reference is only read where others are missing, and in these runs it is there."""
+        if place.node is None:
+            return False
+        tried = [self._graph.by_id.get(name) for name in alternatives(place.node, reference.span)]
+        conditions = [target.succeeds for target in tried if target is not None and target.certain]
+        return bool(conditions) and self._conditions.implies(
+            here, self._conditions.any((needed, *conditions))
+        )
 
     def _warn_missing(self, place: Place, target: Entry, reference: Reference, inner: int) -> None:
         words = self._conditions.described(target.condition)

@@ -25,6 +25,8 @@ from interlace.engine.validate.references import References
 from interlace.engine.validate.report import Report
 from interlace.engine.validate.variables import Accesses, check_races
 
+_OF_ON_ERROR = frozenset({"error_edge_without_branch", "unused_default_output"})
+
 
 @dataclass(frozen=True, slots=True)
 class Validation:
@@ -62,10 +64,17 @@ def check(source: Source, registry: Registry, *, workflows: Workflows | None = N
     if not source.problems:
         return found
     faulty = {(problem.node, _place(problem.field)) for problem in source.problems}
-    rest = [problem for problem in found.problems if (problem.node, _place(problem.field)) not in faulty]
+    rest = [problem for problem in found.problems if not _follows(problem, faulty)]
     return Validation(
         tuple(sorted((*source.problems, *rest), key=lambda problem: problem.line or 0)), found.types
     )
+
+
+def _follows(problem: Problem, faulty: set[tuple[str | None, str]]) -> bool:
+    """Whether a problem may only be there because a faulty part was left out."""
+    if problem.code in _OF_ON_ERROR and (problem.node, "on_error") in faulty:
+        return True
+    return (problem.node, _place(problem.field)) in faulty
 
 
 def _place(path: str | None) -> str:

@@ -93,7 +93,8 @@ class Pickup:
 
     async def serve(self) -> None:
         """Serve until cancelled."""
-        self._loop = asyncio.get_running_loop()
+        if self._stopping:
+            return
         self._serving = asyncio.current_task()
         self._slots = asyncio.Semaphore(self._limit)
         self._look = asyncio.Event()
@@ -103,6 +104,7 @@ class Pickup:
             async with PrefectApi(self._connection) as self._api, internals.one_client() as self._client:
                 self._context = contextvars.copy_context()
                 self._settlement = Settlement(self._api)
+                self._loop = asyncio.get_running_loop()
                 pool_id = await self._pool_id()
                 async with asyncio.TaskGroup() as group:
                     group.create_task(self._beat())
@@ -360,10 +362,10 @@ class Pickup:
         state = flow_run.state
         if run_id is None or state is None or not (state.is_cancelled() if over else state.is_cancelling()):
             return
-        if not over and not mine and await self._ask(self._runs.is_alive(str(run_id))):
-            return
+        # One that runs elsewhere is shown as cancelled by whoever runs it, once it is.
+        elsewhere = not over and not mine and await self._ask(self._runs.is_alive(str(run_id)))
         await self._ask(self._runs.cancel(str(run_id)))
-        if not over:
+        if not over and not elsewhere:
             await self._settlement.show(flow_run_id, Outcome(state="cancelled"))
 
     async def _ask(self, work: Coroutine[Any, Any, _T]) -> _T:

@@ -7,10 +7,10 @@ from collections.abc import Awaitable, Callable, Iterable, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from functools import partial
 from pathlib import Path
-from typing import Any, TypeVar
+from typing import TYPE_CHECKING, Any, TypeVar
 
 from interlace.engine.errors import NodeError
-from interlace.resources.databases import catalog, mysql, policy, postgres, sqlite
+from interlace.resources.databases import catalog, sqlite
 from interlace.resources.databases.access import Access, Place
 from interlace.resources.databases.catalog import ColumnInfo, Report, TableInfo
 from interlace.resources.databases.flight import Flight, Stream
@@ -18,7 +18,10 @@ from interlace.resources.databases.identifiers import common_columns, quoted, qu
 from interlace.resources.databases.parameters import Bound, bind, insert
 from interlace.resources.databases.pool import Pool
 from interlace.resources.databases.result import Collector, QueryResult, WriteResult
-from interlace.resources.databases.url import DatabaseUrl
+from interlace.resources.databases.url import DatabaseUrl, Dialect
+
+if TYPE_CHECKING:
+    from interlace.resources.databases import mysql, policy, postgres
 
 MAX_ROWS = 1_000
 MAX_BYTES = 16_000_000
@@ -91,12 +94,14 @@ class Databases:
                 `sql_error`, `permission`, `deadlock`, `serialization`, `overloaded`.
         """
         address = DatabaseUrl.parse(url)
-        policy.check(address.dialect, sql, "read", tables)
+        _checked(address.dialect, sql, "read", tables)
         bound = bind(address.dialect, sql, parameters or {})
         place = await self._access.check(address)
         collector = Collector(max_rows=max_rows, max_bytes=max_bytes, keep=stream is None)
         flight = Flight(timeout, stream)
         if address.dialect == "postgresql":
+            from interlace.resources.databases import postgres  # noqa: PLC0415 - a driver is loaded by the first who uses it
+
             await self._on_postgres(
                 address,
                 place,
@@ -104,6 +109,8 @@ class Databases:
                 lambda lease: postgres.read(lease, bound, collector, flight),
             )
         elif address.dialect == "mysql":
+            from interlace.resources.databases import mysql  # noqa: PLC0415 - a driver is loaded by the first who uses it
+
             await self._on_mysql(
                 address,
                 place,
@@ -136,7 +143,7 @@ class Databases:
             NodeError: as `query`, and `constraint`.
         """
         address = DatabaseUrl.parse(url)
-        found = policy.check(address.dialect, sql, "ddl" if allow_ddl else "write", tables)
+        found = _checked(address.dialect, sql, "ddl" if allow_ddl else "write", tables)
         bound = bind(address.dialect, sql, parameters or {})
         place = await self._access.check(address)
         collector = Collector(max_rows=max_rows, max_bytes=max_bytes)
@@ -168,7 +175,7 @@ class Databases:
         target = quoted_table(address.dialect, table)
         names = ", ".join(quoted(address.dialect, column) for column in columns)
         head = f"INSERT INTO {target} ({names}) VALUES "  # noqa: S608 - quoted and checked identifiers
-        policy.check(address.dialect, head + f"({', '.join(['NULL'] * len(columns))})", "write", tables)
+        _checked(address.dialect, head + f"({', '.join(['NULL'] * len(columns))})", "write", tables)
         place = await self._access.check(address)
         per_batch = max(1, min(_BATCH_ROWS, _BATCH_VALUES // len(columns)))
         statements = [
@@ -224,6 +231,8 @@ class Databases:
     ) -> WriteResult:
         flight = Flight(seconds)
         if address.dialect == "postgresql":
+            from interlace.resources.databases import postgres  # noqa: PLC0415 - a driver is loaded by the first who uses it
+
             return await self._on_postgres(
                 address,
                 place,
@@ -232,6 +241,8 @@ class Databases:
                 writes=True,
             )
         if address.dialect == "mysql":
+            from interlace.resources.databases import mysql  # noqa: PLC0415 - a driver is loaded by the first who uses it
+
             return await self._on_mysql(
                 address,
                 place,
@@ -248,10 +259,14 @@ class Databases:
     ) -> list[dict[str, Any]]:
         flight = Flight(_LOOK_UP_S)
         if address.dialect == "postgresql":
+            from interlace.resources.databases import postgres  # noqa: PLC0415 - a driver is loaded by the first who uses it
+
             return await self._on_postgres(
                 address, place, flight, lambda lease: postgres.look_up(lease, sql, values)
             )
         if address.dialect == "mysql":
+            from interlace.resources.databases import mysql  # noqa: PLC0415 - a driver is loaded by the first who uses it
+
             return await self._on_mysql(
                 address, place, flight, lambda lease: mysql.look_up(lease, flight, sql, values)
             )
@@ -267,6 +282,8 @@ class Databases:
         *,
         writes: bool = False,
     ) -> T:
+        from interlace.resources.databases import postgres  # noqa: PLC0415 - a driver is loaded by the first who uses it
+
         pool = self._postgres.setdefault(address, Pool(POOL_SIZE, postgres.close))
 
         async def run() -> T:
@@ -286,6 +303,8 @@ class Databases:
         *,
         writes: bool = False,
     ) -> T:
+        from interlace.resources.databases import mysql  # noqa: PLC0415 - a driver is loaded by the first who uses it
+
         pool = self._mysql.setdefault(address, Pool(POOL_SIZE, mysql.close))
 
         async def run() -> T:
@@ -302,6 +321,14 @@ class Databases:
     async def _in_thread(self, work: Callable[[], T], flight: Flight, *, writes: bool) -> T:
         future = asyncio.wrap_future(self._threads.submit(work))
         return await flight.land(future, writes=writes)
+
+
+def _checked(
+    dialect: Dialect, sql: str, purpose: policy.Purpose, tables: frozenset[str] | None
+) -> policy.Statement:
+    from interlace.resources.databases import policy  # noqa: PLC0415 - its SQL parser is loaded by the first statement
+
+    return policy.check(dialect, sql, purpose, tables)
 
 
 def _path(place: Place) -> Path:

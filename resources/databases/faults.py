@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 import sqlite3
-
-import psycopg
-import pymysql
+from typing import TYPE_CHECKING
 
 from interlace.engine.errors import NodeError
+
+if TYPE_CHECKING:
+    import psycopg
+    import pymysql
 
 _POSTGRES_CLASSES = {
     "08": "connection", "23": "constraint", "28": "connection", "3D": "connection", "53": "overloaded",
@@ -46,6 +48,8 @@ _WHAT = {
 
 def postgres_fault(error: psycopg.Error, position: str = "") -> NodeError:
     """The NodeError of a psycopg error; `position` is where in the author's text."""
+    import psycopg  # noqa: PLC0415 - loaded by the caller, and only by callers with such a database
+
     state = error.sqlstate or ""
     if not state and isinstance(error, (psycopg.OperationalError, psycopg.InterfaceError)):
         kind = "connection"
@@ -61,6 +65,8 @@ def postgres_fault(error: psycopg.Error, position: str = "") -> NodeError:
 
 def mysql_fault(error: pymysql.err.Error, position: str = "") -> NodeError:
     """The NodeError of a PyMySQL error."""
+    import pymysql  # noqa: PLC0415 - loaded by the caller, and only by callers with such a database
+
     code = error.args[0] if error.args and isinstance(error.args[0], int) else 0
     text = str(error.args[1]) if len(error.args) > 1 else str(error)
     lost = code in _MYSQL_CLIENT or isinstance(error, pymysql.err.InterfaceError)

@@ -7,108 +7,60 @@ from collections.abc import AsyncIterator
 from typing import Annotated, Any
 
 import orjson
-from fastapi import APIRouter, Header, Query, Request
+from fastapi import APIRouter, Query, Request
 from fastapi.responses import JSONResponse, Response, StreamingResponse
 from pydantic import BaseModel, Field
 
-from interlace.engine.durations import parse_duration
-from interlace.engine.events import FINAL_EVENTS
-from interlace.engine.run import RunResult
-from interlace.flows.documents import Pinned
+from interlace.engine.events import Event, RunStatus
 from interlace.flows.platform import Platform
-from interlace.flows.report import run_report, summary, why
-from interlace.flows.runner import Request as RunRequest
-from interlace.server.auth import Caller, PlatformOf
-from interlace.server.problems import ApiError, problem
+from interlace.flows.report import event_json, run_report, summary, why
+from interlace.server.api.starting import Start, Starting
+from interlace.server.auth import Caller, PlatformOf, is_on_this_machine
+from interlace.server.problems import ApiError
 
 router = APIRouter(prefix="/api/v1/runs", tags=["runs"])
 _HEARTBEAT_SECONDS = 15.0
+_CANCEL_SECONDS = 5.0
 
 
-class StartDocument(BaseModel):
+class StartDocument(Start):
     """A document to run without storing it."""
 
     document: dict[str, Any] | str = Field(description="The document as an object, or as YAML or JSON text.")
-    inputs: dict[str, Any] = Field(default_factory=dict)
-    folder: str | None = Field(None, description="Where relative sub-workflows are looked up; the owner's machine only.")
-    tags: list[str] = Field(default_factory=list)
+    folder: str | None = Field(
+        None, description="Where relative sub-workflows are looked up; callers on the server's machine only."
+    )
 
 
 @router.post("", status_code=202)
-async def start_document(
-    body: StartDocument, platform: PlatformOf, _caller: Caller,
-    wait: Annotated[str | None, Query(description="How long to wait for the outputs, such as 30s.")] = None,
-    idempotency_key: Annotated[str | None, Header()] = None,
-) -> Response:  # fmt: skip
+async def start_document(request: Request, body: StartDocument, starting: Starting) -> Response:
     """Run a document; without `wait` the answer is its run id."""
+    if body.folder is not None and not is_on_this_machine(request):
+        raise ApiError(403, "forbidden", "a folder of the server can be named on its own machine only")
     text = body.document if isinstance(body.document, str) else orjson.dumps(body.document).decode()
-    pinned = await platform.documents.from_text(text, folder=body.folder)
-    return await start(platform, pinned, body.inputs, wait=wait, tags=tuple(body.tags), idempotency_key=idempotency_key)
+    pinned = await starting.platform.documents.from_text(text, folder=body.folder)
+    return await starting.start(pinned, body)
 
 
-async def start(
-    platform: Platform, pinned: Pinned, inputs: dict[str, Any], *, wait: str | None, tags: tuple[str, ...] = (),
-    idempotency_key: str | None = None,
-) -> Response:  # fmt: skip
-    """Start a run in this process; with `wait` the answer is how it ended."""
-    request = RunRequest(
-        inputs=inputs, trigger={"kind": "api"}, environment=platform.settings.environment, tags=tags,
-        idempotency_key=idempotency_key,
-    )  # fmt: skip
-    seconds = _seconds(wait)
-    run_id = await platform.runner.start(pinned, request)
-    if seconds is None:
-        return JSONResponse({"run_id": run_id, "status": "running"}, status_code=202)
-    result = await platform.runner.wait(run_id, timeout=seconds)
-    return answer(run_id, result)
+class Wanted(BaseModel):
+    """Which runs are listed."""
 
-
-def _seconds(wait: str | None) -> float | None:
-    if wait is None:
-        return None
-    try:
-        return float(parse_duration(float(wait) if wait.replace(".", "", 1).isdigit() else wait))
-    except ValueError as error:
-        raise ApiError(422, "bad_request", f"wait: {error}") from None
-
-
-def answer(run_id: str, result: RunResult | None) -> Response:
-    """What a caller who waited is told."""
-    if result is None:
-        return problem(504, "still_running", "the run goes on; ask for it again later", run_id=run_id)
-    if result.status == "suspended":
-        return JSONResponse({"run_id": run_id, "status": "suspended"}, status_code=202)
-    if result.status == "succeeded":
-        if result.response is not None:
-            return custom(result.response)
-        return JSONResponse({"run_id": run_id, "status": "succeeded", "outputs": result.outputs})
-    message = (result.error or {}).get("message", result.status)
-    return problem(500, f"run_{result.status}", str(message), run_id=run_id, error=result.error)
-
-
-def custom(response: dict[str, Any]) -> Response:
-    """END's own `response`."""
-    body = response.get("body")
-    headers = {str(name): str(value) for name, value in (response.get("headers") or {}).items()}
-    status = int(response.get("status") or 200)
-    if isinstance(body, str):
-        return Response(body, status_code=status, headers=headers, media_type=headers.get("content-type", "text/plain"))
-    return JSONResponse(body, status_code=status, headers=headers)
+    status: list[RunStatus] | None = None
+    workflow_id: str | None = None
+    since: float | None = Field(None, description="Earliest creation, Unix time in seconds.")
+    limit: int = Field(50, ge=1, le=200)
+    cursor: str | None = None
 
 
 @router.get("")
 async def list_runs(
     platform: PlatformOf, caller: Caller,
-    status: Annotated[list[str] | None, Query()] = None,
-    workflow_id: str | None = None,
-    since: Annotated[float | None, Query(description="Earliest creation, Unix time in seconds.")] = None,
-    limit: Annotated[int, Query(ge=1, le=200)] = 50,
-    cursor: str | None = None,
+    wanted: Annotated[Wanted, Query()],
 ) -> dict[str, Any]:  # fmt: skip
     """The newest runs first."""
     page = await platform.store.runs.list(
-        owner=caller.owner, status=set(status) if status else None, workflow_id=workflow_id, since=since, limit=limit,
-        cursor=cursor,
+        owner=caller.owner, status=set(wanted.status) if wanted.status else None, workflow_id=wanted.workflow_id,
+        since=wanted.since, limit=wanted.limit, cursor=wanted.cursor,
     )  # fmt: skip
     return {"items": [summary(run) for run in page.items], "next_cursor": page.cursor}
 
@@ -134,7 +86,7 @@ async def cancel_run(run_id: str, platform: PlatformOf, caller: Caller) -> dict[
     if not await platform.runner.cancel(run_id):
         run = await platform.store.runs.get(run_id)
         raise ApiError(409, "conflict", f"the run is {run.status} already")
-    result = await platform.runner.wait(run_id, timeout=5.0)
+    result = await platform.runner.wait(run_id, _CANCEL_SECONDS)
     return {"run_id": run_id, "status": result.status if result is not None else "running"}
 
 
@@ -156,44 +108,51 @@ async def get_payload(run_id: str, ref: str, platform: PlatformOf, caller: Calle
 async def get_events(
     request: Request, run_id: str, platform: PlatformOf, caller: Caller,
     after: Annotated[int, Query(ge=0, description="Only events with a greater number.")] = 0,
-    last_event_id: Annotated[int | None, Header()] = None,
 ) -> Response:  # fmt: skip
     """The journal as server-sent events, to the end of the run; `Last-Event-ID` goes on after an interruption.
 
     With `Accept: application/json` the events so far come as one object.
     """
     await platform.store.runs.get(run_id, owner=caller.owner)
-    start_after = last_event_id if last_event_id is not None else after
+    start_after = _last_event_id(request, after)
     if "application/json" in request.headers.get("accept", ""):
         events = await platform.store.events.read(run_id, start_after)
-        return JSONResponse({"items": [_event(event) for event in events]})
+        return JSONResponse({"items": [event_json(event) for event in events]})
     headers = {"cache-control": "no-store", "x-accel-buffering": "no"}
-    return StreamingResponse(_stream(platform, run_id, start_after), media_type="text/event-stream", headers=headers)
+    stream = _stream(platform, run_id, start_after, request.app.state.leaving)
+    return StreamingResponse(stream, media_type="text/event-stream", headers=headers)
 
 
-async def _stream(platform: Platform, run_id: str, after: int) -> AsyncIterator[bytes]:
+def _last_event_id(request: Request, after: int) -> int:
+    given = request.headers.get("last-event-id", "")
+    return int(given) if given.isascii() and given.isdigit() else after
+
+
+async def _stream(
+    platform: Platform, run_id: str, after: int, leaving: asyncio.Event
+) -> AsyncIterator[bytes]:
     events = aiter(platform.store.events.follow(run_id, after))
+    end = asyncio.ensure_future(leaving.wait())
     pending: asyncio.Task[Any] | None = None
     try:
-        while True:
-            pending = pending or asyncio.ensure_future(anext(events, None))
-            done, _ = await asyncio.wait([pending], timeout=_HEARTBEAT_SECONDS)
-            if not done:
+        while not end.done():
+            pending = pending or asyncio.ensure_future(_next(events))
+            await asyncio.wait(
+                [pending, end], timeout=_HEARTBEAT_SECONDS, return_when=asyncio.FIRST_COMPLETED
+            )
+            if not pending.done():
                 yield b": still here\n\n"
                 continue
             event, pending = pending.result(), None
             if event is None:
                 return
-            yield f"id: {event.seq}\nevent: {event.type}\ndata: ".encode() + orjson.dumps(_event(event)) + b"\n\n"
-            if event.type in FINAL_EVENTS:
-                return
+            head = f"id: {event.seq}\nevent: {event.type}\ndata: ".encode()
+            yield head + orjson.dumps(event_json(event)) + b"\n\n"
     finally:
-        if pending is not None:
-            pending.cancel()
+        for task in (pending, end):
+            if task is not None:
+                task.cancel()
 
 
-def _event(event: Any) -> dict[str, Any]:
-    return {
-        "seq": event.seq, "at": event.at, "type": event.type, "path": event.path, "attempt": event.attempt,
-        "data": event.data,
-    }  # fmt: skip
+async def _next(events: AsyncIterator[Event]) -> Event | None:
+    return await anext(events, None)

@@ -5,16 +5,16 @@ from __future__ import annotations
 from typing import Annotated, Any
 
 import orjson
-from fastapi import APIRouter, Header, Query
+from fastapi import APIRouter, Query
 from fastapi.responses import Response
 from pydantic import BaseModel, Field
 
 from interlace.engine.diff import diff
 from interlace.engine.source import dump, load
+from interlace.engine.validate import Validation
 from interlace.flows.node_test import test_node
-from interlace.server.api.runs import start
+from interlace.server.api.starting import Start, Starting
 from interlace.server.auth import Caller, PlatformOf
-from interlace.server.problems import problem_json
 
 router = APIRouter(prefix="/api/v1/workflows", tags=["workflows"])
 Version = Annotated[str, Query(description="published, latest or a number.")]
@@ -34,19 +34,19 @@ class Text(BaseModel):
     document: dict[str, Any] | str
 
 
-class Start(BaseModel):
-    """What a run is started with."""
+class StartStored(Start):
+    """What a run of a stored workflow is started with."""
 
-    inputs: dict[str, Any] = Field(default_factory=dict)
     version: str | int = Field("published", description="published, latest or a number.")
-    tags: list[str] = Field(default_factory=list)
 
 
 class NodeTest(BaseModel):
     """One node and what it reads."""
 
     node: str
-    inputs: dict[str, Any] = Field(default_factory=dict, description="inputs, vars, item and earlier nodes by name.")
+    inputs: dict[str, Any] = Field(
+        default_factory=dict, description="inputs, vars, item and earlier nodes by name."
+    )
     version: str | int = "latest"
 
 
@@ -62,7 +62,10 @@ def _text(document: dict[str, Any] | str) -> str:
 
 @router.get("")
 async def list_workflows(
-    platform: PlatformOf, caller: Caller, limit: Annotated[int, Query(ge=1, le=200)] = 50, cursor: str | None = None
+    platform: PlatformOf,
+    caller: Caller,
+    limit: Annotated[int, Query(ge=1, le=200)] = 50,
+    cursor: str | None = None,
 ) -> dict[str, Any]:
     """All stored workflows."""
     page = await platform.store.workflows.list(owner=caller.owner, limit=limit, cursor=cursor)
@@ -88,7 +91,7 @@ async def push(body: Push, platform: PlatformOf, caller: Caller) -> dict[str, An
 async def validate_text(body: Text, platform: PlatformOf, _caller: Caller) -> dict[str, Any]:
     """All problems of a document that need not be stored; nothing is run, started or connected."""
     found = await platform.documents.check(load(_text(body.document)))
-    return {"valid": found.valid, "problems": [problem_json(p) for p in found.problems], "types": dict(found.types)}
+    return _validation(found)
 
 
 @router.get("/{workflow}")
@@ -97,7 +100,7 @@ async def get_workflow(
 ) -> dict[str, Any]:
     """A workflow with the document of one version."""
     found = await platform.store.workflows.get(workflow, owner=caller.owner)
-    pinned = await platform.documents.stored(found.id, version)
+    pinned = await platform.documents.stored(found.id, version, owner=caller.owner)
     return {**_workflow(found), "version": pinned.version, "document": _document(pinned.document)}
 
 
@@ -126,49 +129,55 @@ async def validate_stored(
     workflow: str, platform: PlatformOf, caller: Caller, version: Version = "latest"
 ) -> dict[str, Any]:
     """All problems of a stored version as of now: workflows that it calls may have changed."""
-    found = await platform.store.workflows.get(workflow, owner=caller.owner)
-    pinned = await platform.documents.stored(found.id, version)
+    pinned = await platform.documents.stored(workflow, version, owner=caller.owner)
     result = await platform.documents.check(load(pinned.text))
-    return {"valid": result.valid, "problems": [problem_json(p) for p in result.problems], "types": dict(result.types)}
+    return _validation(result)
 
 
 @router.get("/{workflow}/diff")
 async def get_diff(
-    workflow: str, platform: PlatformOf, caller: Caller, before: Version = "published", after: Version = "latest"
+    workflow: str,
+    platform: PlatformOf,
+    caller: Caller,
+    before: Version = "published",
+    after: Version = "latest",
 ) -> dict[str, Any]:
     """What differs in meaning between two versions."""
-    found = await platform.store.workflows.get(workflow, owner=caller.owner)
-    one = await platform.documents.stored(found.id, before)
-    other = await platform.documents.stored(found.id, after)
+    one = await platform.documents.stored(workflow, before, owner=caller.owner)
+    other = await platform.documents.stored(workflow, after, owner=caller.owner)
     return diff(one.document, other.document).as_json()
 
 
 @router.post("/{workflow}/run", status_code=202)
-async def run_workflow(
-    workflow: str, body: Start, platform: PlatformOf, caller: Caller,
-    wait: Annotated[str | None, Query(description="How long to wait for the outputs, such as 30s.")] = None,
-    idempotency_key: Annotated[str | None, Header()] = None,
-) -> Response:  # fmt: skip
+async def run_workflow(workflow: str, body: StartStored, starting: Starting) -> Response:
     """Start a run; with `wait` the answer is how it ended: 200 outputs, 500 failed, 504 still running."""
-    found = await platform.store.workflows.get(workflow, owner=caller.owner)
-    pinned = await platform.documents.stored(found.id, body.version)
-    return await start(platform, pinned, body.inputs, wait=wait, tags=tuple(body.tags), idempotency_key=idempotency_key)
+    owner = starting.caller.owner
+    pinned = await starting.platform.documents.stored(workflow, body.version, owner=owner)
+    return await starting.start(pinned, body)
 
 
 @router.post("/{workflow}/test-node")
-async def run_node_test(workflow: str, body: NodeTest, platform: PlatformOf, caller: Caller) -> dict[str, Any]:
+async def run_node_test(
+    workflow: str, body: NodeTest, platform: PlatformOf, caller: Caller
+) -> dict[str, Any]:
     """Run one node alone with given results of the nodes before it."""
-    found = await platform.store.workflows.get(workflow, owner=caller.owner)
-    pinned = await platform.documents.stored(found.id, body.version)
+    pinned = await platform.documents.stored(workflow, body.version, owner=caller.owner)
     return await test_node(platform, pinned.document, body.node, body.inputs)
 
 
 @router.get("/{workflow}/document")
-async def get_document(workflow: str, platform: PlatformOf, caller: Caller, version: Version = "latest") -> Response:
+async def get_document(
+    workflow: str, platform: PlatformOf, caller: Caller, version: Version = "latest"
+) -> Response:
     """The document as YAML."""
-    found = await platform.store.workflows.get(workflow, owner=caller.owner)
-    pinned = await platform.documents.stored(found.id, version)
+    pinned = await platform.documents.stored(workflow, version, owner=caller.owner)
     return Response(dump(pinned.document), media_type="application/yaml")
+
+
+def _validation(found: Validation) -> dict[str, Any]:
+    return {
+        "valid": found.valid, "problems": [p.as_json() for p in found.problems], "types": dict(found.types),
+    }  # fmt: skip
 
 
 def _document(document: Any) -> dict[str, Any]:

@@ -2,17 +2,18 @@
 
 from __future__ import annotations
 
+import asyncio
 import mimetypes
 import sys
+from dataclasses import asdict
 from pathlib import Path
 from typing import Any
-
-import yaml
 
 from interlace.engine.errors import InvalidDocument
 from interlace.engine.inputs import parse_text
 from interlace.engine.problems import Problem
 from interlace.engine.protocols import Files
+from interlace.engine.source.reading import Unreadable, read
 
 
 async def read_inputs(
@@ -20,12 +21,13 @@ async def read_inputs(
 ) -> dict[str, Any]:
     """The inputs of a run; the pairs win over the file.
 
-    `key=@path` stores the file and gives a file value; for an input of type string it gives the file's text.
+    `key=@path` stores the file and gives a file value; for an input of type string it gives the file's text. A value
+    that begins with an at sign is written with two.
 
     Raises:
         InvalidDocument: a pair is no pair, a file cannot be read, or a text is not of the input's type.
     """
-    found: dict[str, Any] = _from_file(file) if file is not None else {}
+    found = await asyncio.to_thread(_from_file, file) if file is not None else {}
     problems: list[Problem] = []
     for pair in pairs:
         name, sign, text = pair.partition("=")
@@ -46,25 +48,38 @@ async def read_inputs(
 async def _value(schema: dict[str, Any], name: str, text: str, files: Files) -> Any:
     if not text.startswith("@"):
         return parse_text(schema, name, text)
-    path = Path(text[1:]).expanduser()
+    if text.startswith("@@"):
+        return parse_text(schema, name, text[1:])
+    path = Path(text[1:])
+    content = await asyncio.to_thread(_content, path)
     declared = schema.get("properties", {}).get(name, {})
     if declared.get("type") == "string":
-        return path.read_text("utf-8")
+        try:
+            return content.decode("utf-8-sig")
+        except UnicodeDecodeError as error:
+            message = f"{str(path)!r} is not UTF-8 text (byte {error.start}), and this input is a text"
+            raise InvalidDocument([_problem(name, message)]) from None
     media_type = mimetypes.guess_type(path.name)[0] or "application/octet-stream"
-    value = await files.save(path.read_bytes(), name=path.name, media_type=media_type)
-    return {
-        "name": value.name, "media_type": value.media_type, "size": value.size, "sha256": value.sha256, "ref": value.ref,
-    }  # fmt: skip
+    return asdict(await files.save(content, name=path.name, media_type=media_type))
+
+
+def _content(path: Path) -> bytes:
+    return path.expanduser().read_bytes()
 
 
 def _from_file(path: Path) -> dict[str, Any]:
     try:
-        text = sys.stdin.read() if str(path) == "-" else path.read_text("utf-8")
-        data = yaml.safe_load(text)
+        data = read(sys.stdin.read() if str(path) == "-" else path.read_text("utf-8-sig"))
     except OSError as error:
-        raise InvalidDocument([_problem(None, f"cannot read the inputs {str(path)!r}: {error.strerror}")]) from None
-    except (yaml.YAMLError, UnicodeDecodeError) as error:
-        raise InvalidDocument([_problem(None, f"{str(path)!r} is neither JSON nor YAML: {error}")]) from None
+        message = f"cannot read the inputs {str(path)!r}: {error.strerror}"
+        raise InvalidDocument([_problem(None, message)]) from None
+    except UnicodeDecodeError as error:
+        message = f"the inputs {str(path)!r} are not UTF-8 (byte {error.start})"
+        raise InvalidDocument([_problem(None, message)]) from None
+    except Unreadable as error:
+        line = f" line {error.line}" if error.line else ""
+        message = f"the inputs {str(path)!r}{line}: {error.message}"
+        raise InvalidDocument([_problem(None, message)]) from None
     if not isinstance(data, dict):
         raise InvalidDocument([_problem(None, f"{str(path)!r} must hold an object of inputs by name")])
     return data

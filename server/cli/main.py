@@ -6,7 +6,9 @@ import os
 
 import typer
 
-from interlace.server.cli import operate, run as running, runs, serve as serving, workflows
+from interlace.server.cli import garbage, operate, runs, workflows
+from interlace.server.cli import run as running
+from interlace.server.cli import serve as serving
 
 app = typer.Typer(
     name="interlace",
@@ -18,7 +20,7 @@ app = typer.Typer(
 app.command()(serving.serve)
 app.command()(running.run)
 app.command()(running.validate)
-app.command("test-node")(running.test_node)
+app.command("test-node")(running.run_node)
 app.command()(operate.nodes)
 app.command()(operate.doctor)
 app.command()(operate.version)
@@ -29,5 +31,6 @@ app.add_typer(operate.user, name="user")
 
 def main() -> None:
     """Run the command line."""
+    garbage.pause()
     os.environ.setdefault("DO_NOT_TRACK", "1")
     app()

@@ -17,7 +17,7 @@ def nodes(
     kind: Annotated[str | None, typer.Argument(help="One type, in detail.")] = None, as_json: JsonFlag = False
 ) -> None:
     """The node types: config, outputs, handles, example."""
-    from interlace.flows.platform import node_types
+    from interlace.flows.node_types import node_types
     from interlace.ui_schema.catalogue import catalogue, describe
 
     registry = node_types()
@@ -49,7 +49,12 @@ def _show_type(entry: dict[str, Any]) -> None:
     say(f"handles: {', '.join(entry['handles'])} · effects: {entry['effects']} · time-out: {timeout}\n")
     required = set(entry["config"].get("required", ()))
     rows = [
-        (name + ("*" if name in required else ""), _type(field), field.get("default", ""), field.get("description", ""))
+        (
+            name + ("*" if name in required else ""),
+            _type(field),
+            field.get("default", ""),
+            field.get("description", ""),
+        )
         for name, field in entry["config"].get("properties", {}).items()
     ]
     table(["config (* required)", "type", "default", "meaning"], rows, empty="No config.")
@@ -58,7 +63,9 @@ def _show_type(entry: dict[str, Any]) -> None:
     table(["output", "type", "meaning"],
           [(name, _type(field), field.get("description", "")) for name, field in outputs.items()],
           empty="The outputs depend on the config.")  # fmt: skip
-    example = yaml.safe_dump({"id": entry["type"].lower(), "type": entry["type"], "config": entry["example"]}, sort_keys=False)
+    example = yaml.safe_dump(
+        {"id": entry["type"].lower(), "type": entry["type"], "config": entry["example"]}, sort_keys=False
+    )
     say("\nexample:\n" + example)
 
 
@@ -103,7 +110,10 @@ def doctor(as_json: JsonFlag = False) -> None:
     else:
         for check in found["checks"]:
             mark = {"ok": "✓", "warning": "!", "failed": "✗"}[check["state"]]
-            say(f"{mark} {check['name']}: {check['detail']}" + (f"\n    → {check['fix']}" if check["fix"] else ""))
+            say(
+                f"{mark} {check['name']}: {check['detail']}"
+                + (f"\n    → {check['fix']}" if check["fix"] else "")
+            )
         say("")
         table(["setting", "value"], found["settings"].items(), empty="")
     raise typer.Exit(OK if found["ok"] else FAILED)

@@ -12,8 +12,10 @@ import typer
 
 from interlace.engine.errors import InterlaceError, InvalidDocument
 from interlace.engine.problems import Problem
+from interlace.server.cli import garbage
 
-OK, FAILED, USAGE, UNREACHABLE, SUSPENDED = 0, 1, 2, 3, 3
+OK, FAILED, USAGE, UNREACHABLE, SUSPENDED, INTERRUPTED = 0, 1, 2, 3, 3, 130
+_EXIT = {"not_found": USAGE, "conflict": USAGE, "unreachable": UNREACHABLE, "store": UNREACHABLE}
 
 JsonFlag = Annotated[bool, typer.Option("--json", help="Print one JSON value, for programs.")]
 
@@ -68,28 +70,39 @@ def stop(text: str, code: int = FAILED) -> NoReturn:
 
 def run_async(work: Coroutine[Any, Any, T], *, as_json: bool = False) -> T:
     """Run a command's coroutine; the product's own errors become a message and an exit code."""
+    garbage.resume()
     try:
         return asyncio.run(work)
-    except InvalidDocument as error:
-        if as_json:
-            emit_json({"error": {"type": "validation", "message": str(error), "problems": [problem_json(p) for p in error.problems]}})
-        else:
-            print_problems(error.problems)
-        raise typer.Exit(USAGE) from None
     except InterlaceError as error:
         if as_json:
-            emit_json({"error": {"type": getattr(error, "code", "error"), "message": str(error)}})
-        stop(str(error), USAGE if getattr(error, "code", "") in ("not_found", "conflict") else FAILED)
+            emit_json({"error": error_json(error)})
+        report(error)
+        raise typer.Exit(exit_code(error)) from None
     except KeyboardInterrupt:
-        raise typer.Exit(130) from None
+        raise typer.Exit(INTERRUPTED) from None
 
 
-def problem_json(problem: Problem) -> dict[str, Any]:
-    """A problem as `validate --json` shows it."""
-    return {
-        "severity": problem.severity, "code": problem.code, "node": problem.node, "field": problem.field,
-        "line": problem.line, "message": problem.message, "fix": problem.fix,
-    }  # fmt: skip
+def error_json(error: InterlaceError) -> dict[str, Any]:
+    """An error as commands print it for programs: `{type, message}`, of a bad document or bad inputs also `problems`."""
+    if isinstance(error, InvalidDocument):
+        problems = [problem.as_json() for problem in error.problems]
+        return {"type": "validation", "message": str(error), "problems": problems}
+    return {"type": getattr(error, "code", "error"), "message": str(error)}
+
+
+def exit_code(error: InterlaceError) -> int:
+    """2 where the command asks for what there is not, 3 where something does not answer, else 1."""
+    if isinstance(error, InvalidDocument):
+        return USAGE
+    return _EXIT.get(getattr(error, "code", ""), FAILED)
+
+
+def report(error: InterlaceError) -> None:
+    """Say for people what went wrong."""
+    if isinstance(error, InvalidDocument):
+        print_problems(error.problems)
+    else:
+        note(f"✗ {error}")
 
 
 def print_problems(problems: Iterable[Problem], *, file: str = "") -> None:

@@ -12,7 +12,7 @@ from interlace.engine.events import Event
 from interlace.server.cli.output import note
 
 _MARKS = {
-    "node.succeeded": "✓", "node.failed": "✗", "node.skipped": "–", "node.cancelled": "✗", "node.retrying": "↻",
+    "node.succeeded": "✓", "node.failed": "✗", "node.skipped": "-", "node.cancelled": "✗", "node.retrying": "↻",
     "node.suspended": "⏸", "node.unknown": "?", "node.log": "·",
 }  # fmt: skip
 _INNER = 20
@@ -85,8 +85,8 @@ def _detail(event: Event) -> str:
 
 def show_outputs(outputs: dict[str, Any]) -> None:
     """Texts of several lines as Markdown, everything else as JSON."""
-    from rich.console import Console  # noqa: PLC0415 - only for people
-    from rich.markdown import Markdown  # noqa: PLC0415
+    from rich.console import Console
+    from rich.markdown import Markdown
 
     console = Console()
     for name, value in outputs.items():

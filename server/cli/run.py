@@ -2,69 +2,116 @@
 
 from __future__ import annotations
 
+from enum import StrEnum
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import TYPE_CHECKING, Annotated, Any, NoReturn
 
 import typer
 
+from interlace.engine.errors import InterlaceError
 from interlace.server.cli.output import (
     FAILED,
     OK,
     SUSPENDED,
+    UNREACHABLE,
     USAGE,
     JsonFlag,
     emit_json,
+    error_json,
+    exit_code,
     note,
     print_problems,
-    problem_json,
     run_async,
 )
+from interlace.server.cli.output import report as print_error
 
 if TYPE_CHECKING:
     from interlace.engine.problems import Problem
 
-Pairs = Annotated[list[str] | None, typer.Option("--input", "-i", help="An input: name=value, or name=@file.")]
-InputsFile = Annotated[Path | None, typer.Option("--inputs", help="JSON or YAML file of all inputs; - reads standard input.")]
+Pairs = Annotated[
+    list[str] | None, typer.Option("--input", "-i", help="An input: name=value, or name=@file.")
+]
+InputsFile = Annotated[
+    Path | None, typer.Option("--inputs", help="JSON or YAML file of all inputs; - reads standard input.")
+]
+NodeInputs = Annotated[
+    Path | None,
+    typer.Option(
+        "--inputs", help="JSON or YAML: what the node reads, by name: inputs, vars, item, earlier nodes."
+    ),
+]
+
+_EXIT = {"succeeded": OK, "suspended": SUSPENDED, "queued": UNREACHABLE, "running": UNREACHABLE}
+"""By the run's status; one that still runs is on a server that has gone away."""
 
 
-def run(
+class Via(StrEnum):
+    """Other ways for a run to start than at once."""
+
+    POOL = "pool"
+
+
+def run(  # noqa: PLR0917 - one parameter an option
     workflow: Annotated[str, typer.Argument(help="A file, or the name or id of a stored workflow.")],
     inputs: Pairs = None,
     inputs_file: InputsFile = None,
-    version: Annotated[str, typer.Option(help="Of a stored workflow: published, latest or a number.")] = "published",
+    version: Annotated[
+        str, typer.Option(help="Of a stored workflow: published, latest or a number.")
+    ] = "published",
     quiet: Annotated[bool, typer.Option("--quiet/--watch", "-q", help="Show no progress.")] = False,
     wait: Annotated[bool, typer.Option("--wait", help="Keep waiting when the run is suspended.")] = False,
+    via: Annotated[
+        Via | None, typer.Option(help="Let Prefect's work pool start the run; needs a running server.")
+    ] = None,
     as_json: JsonFlag = False,
 ) -> None:
-    """Run a workflow to its end, with live progress; the outputs come at the end."""
+    """Run a workflow to its end, with live progress; the outputs come at the end.
+
+    Exit code: 0 succeeded, 1 failed or cancelled, 2 bad workflow or inputs, 3 suspended or not reachable.
+    """
     from interlace.server.cli.execute import Job, execute
 
-    job = Job(workflow, inputs or [], inputs_file, version, show=not (quiet or as_json), wait=wait)
-    report = run_async(execute(job))
+    job = Job(
+        workflow=workflow, pairs=inputs or [], inputs_file=inputs_file, version=version,
+        via=None if via is None else via.value, show=not (quiet or as_json), wait=wait,
+    )  # fmt: skip
+
+    async def work() -> dict[str, Any] | InterlaceError:
+        try:
+            return await execute(job)
+        except InterlaceError as error:
+            return error
+
+    found = run_async(work())
+    if isinstance(found, InterlaceError):
+        _not_run(found, as_json=as_json)
     if as_json:
-        emit_json({key: report.get(key) for key in ("run_id", "status", "outputs", "error", "nodes") if key in report})
+        emit_json({key: found[key] for key in ("run_id", "status", "outputs", "error", "nodes")})
     else:
-        _show(report, quiet=quiet)
-    raise typer.Exit(_exit_code(report["status"]))
+        _show(found, quiet=quiet)
+    raise typer.Exit(_EXIT.get(found["status"], FAILED))
 
 
-def _exit_code(status: str) -> int:
-    return {"succeeded": OK, "invalid": USAGE, "suspended": SUSPENDED}.get(status, FAILED)
+def _not_run(error: InterlaceError, *, as_json: bool) -> NoReturn:
+    code = exit_code(error)
+    status = {USAGE: "invalid", UNREACHABLE: "unreachable"}.get(code, "failed")
+    if as_json:
+        emit_json({"run_id": None, "status": status, "outputs": None, "error": error_json(error)})
+    else:
+        print_error(error)
+    raise typer.Exit(code)
 
 
 def _show(report: dict[str, Any], *, quiet: bool) -> None:
     from interlace.server.cli.progress import show_outputs
 
-    error = report.get("error")
-    if report["status"] == "invalid":
-        print_problems(report["problems"])
-        return
+    error = report["error"]
     if error:
         where = f" at {error['path']}" if error.get("path") else ""
         note(f"✗ run {report['run_id']} {report['status']}{where}: {error['message']} [{error['type']}]")
     elif not quiet:
         note(f"✓ run {report['run_id']} {report['status']}")
-    if report.get("outputs"):
+    if report["outputs"]:
         show_outputs(report["outputs"])
 
 
@@ -72,36 +119,36 @@ def validate(
     files: Annotated[list[Path], typer.Argument(help="Workflow files.")],
     as_json: JsonFlag = False,
 ) -> None:
-    """Find every problem of workflow files; nothing is run, started or connected."""
-    results = run_async(_validate(files))
+    """Find every problem of workflow files; nothing is run, started or connected.
+
+    Exit code: 0 all are valid (warnings allowed), 1 one is not, 2 a file cannot be read.
+    """
+    results = run_async(_validate(files), as_json=as_json)
     if as_json:
-        shown = [{**result, "problems": [problem_json(p) for p in result["problems"]]} for result in results]
+        shown = [{**result, "problems": [p.as_json() for p in result["problems"]]} for result in results]
         emit_json(shown[0] if len(shown) == 1 else {"results": shown})
     else:
         for result in results:
             print_problems(result["problems"], file=result["file"])
             note(f"{'✓' if result['valid'] else '✗'} {result['file']}: {_count(result['problems'])}")
+    if any(problem.code == "unreadable_file" for result in results for problem in result["problems"]):
+        raise typer.Exit(USAGE)
     raise typer.Exit(OK if all(result["valid"] for result in results) else FAILED)
 
 
 async def _validate(files: list[Path]) -> list[dict[str, Any]]:
     from interlace.engine.source import load_file
-    from interlace.engine.validate import check
-    from interlace.flows.callees import calls
-    from interlace.flows.platform import node_types
-    from interlace.server.cli.session import platform
+    from interlace.flows.callees import check_with_callees
+    from interlace.flows.node_types import node_types
+    from interlace.server.cli.session import stored_workflows
 
     registry = node_types()
     results = []
-    for file in files:
-        source = load_file(file)
-        document = source.document or source.salvaged
-        if document is not None and calls(document):
-            async with platform() as opened:
-                found = await opened.documents.check(source, folder=str(file.resolve().parent))
-        else:
-            found = check(source, registry)
-        results.append({"file": str(file), "valid": found.valid, "problems": list(found.problems)})
+    async with stored_workflows() as store:
+        for file in files:
+            folder = str(file.parent)
+            found = await check_with_callees(load_file(file), registry, store=store, folder=folder)
+            results.append({"file": str(file), "valid": found.valid, "problems": list(found.problems)})
     return results
 
 
@@ -111,14 +158,11 @@ def _count(problems: list[Problem]) -> str:
     return f"{errors} error{'s' * (errors != 1)}, {warnings} warning{'s' * (warnings != 1)}"
 
 
-def test_node(
+def run_node(
     file: Annotated[Path, typer.Argument(help="The workflow file.")],
     node: Annotated[str, typer.Argument(help="Id of the node.")],
     inputs: Pairs = None,
-    inputs_file: Annotated[
-        Path | None,
-        typer.Option("--inputs", help="JSON or YAML: what the node reads, by name: inputs, vars, item and earlier nodes."),
-    ] = None,
+    inputs_file: NodeInputs = None,
     as_json: JsonFlag = False,
 ) -> None:
     """Run one node alone, with given outputs of the nodes before it."""

@@ -4,11 +4,18 @@ from __future__ import annotations
 
 import time
 from pathlib import Path
-from typing import Annotated, Any
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
 from interlace.server.cli.output import JsonFlag, emit_json, note, run_async, say, stop, table
+
+if TYPE_CHECKING:
+    from interlace.engine.events import Event
+
+_LONG_SECONDS = 10
+_SHORTEST = 4
+"""Shorter ends of an id are chance."""
 
 app = typer.Typer(help="Look at and act on runs.", no_args_is_help=True)
 RunId = Annotated[str, typer.Argument(help="Id of the run, or enough of its end to be the only one.")]
@@ -23,7 +30,7 @@ async def _find(store: Any, text: str) -> str:
     except NotFoundError:
         page = await store.runs.list(limit=1000)
         found = [run.id for run in page.items if run.id.endswith(text)]
-        if len(found) == 1 and len(text) >= 4:  # noqa: PLR2004 - shorter ones are chance
+        if len(found) == 1 and len(text) >= _SHORTEST:
             return str(found[0])
         raise
 
@@ -53,8 +60,15 @@ def list_runs(
     if as_json:
         emit_json(found)
         return
-    rows = [(run["id"], run["status"], run["workflow"], _when(run["created_at"]), _took(run)) for run in found["items"]]
-    table(["run", "status", "workflow", "started", "took"], rows, empty="No runs yet; start one with: interlace run FILE")
+    rows = [
+        (run["id"], run["status"], run["workflow"], _when(run["created_at"]), _took(run))
+        for run in found["items"]
+    ]
+    table(
+        ["run", "status", "workflow", "started", "took"],
+        rows,
+        empty="No runs yet; start one with: interlace run FILE",
+    )
 
 
 @app.command()
@@ -74,7 +88,13 @@ def show(run_id: RunId, as_json: JsonFlag = False) -> None:
         return
     say(f"{report['workflow']}  {report['run_id']}  {report['status']}  {_took(report)}")
     rows = [
-        (path, node["status"], node["attempts"] or "", "" if node["elapsed_ms"] is None else f"{node['elapsed_ms']:.0f}", node["reason"])
+        (
+            path,
+            node["status"],
+            node["attempts"] or "",
+            "" if node["elapsed_ms"] is None else f"{node['elapsed_ms']:.0f}",
+            node["reason"],
+        )
         for path, node in report["nodes"].items()
     ]
     table(["node", "status", "attempts", "ms", "reason"], rows, empty="No node has started.")
@@ -90,42 +110,50 @@ def show(run_id: RunId, as_json: JsonFlag = False) -> None:
 def events(
     run_id: RunId,
     after: Annotated[int, typer.Option(help="Only events with a greater number.")] = 0,
-    follow: Annotated[bool, typer.Option("--follow", "-f", help="Wait for new events until the run ends.")] = False,
+    follow: Annotated[
+        bool, typer.Option("--follow", "-f", help="Wait for new events until the run ends.")
+    ] = False,
     as_json: JsonFlag = False,
 ) -> None:
-    """The journal of a run; with --json one object a line."""
-
-    async def work() -> None:
-        from interlace.server.cli.session import platform
-
-        async with platform() as opened:
-            found = await _find(opened.store, run_id)
-            if follow:
-                async for event in opened.store.events.follow(found, after):
-                    _show_event(event, as_json=as_json)
-                return
-            last = after
-            while batch := await opened.store.events.read(found, last):
-                for event in batch:
-                    _show_event(event, as_json=as_json)
-                last = batch[-1].seq
-
-    run_async(work(), as_json=as_json)
-
-
-def _show_event(event: Any, *, as_json: bool) -> None:
+    """The journal of a run; with --json one object, with --follow one object an event and line."""
     import orjson
 
+    async def work() -> list[Event]:
+        from interlace.server.cli.session import platform
+
+        found: list[Event] = []
+        async with platform() as opened:
+            run = await _find(opened.store, run_id)
+            if follow:
+                async for event in opened.store.events.follow(run, after):
+                    say(orjson.dumps(event_json(event)).decode() if as_json else _line(event))
+                return []
+            while batch := await opened.store.events.read(run, found[-1].seq if found else after):
+                found.extend(batch)
+        return found
+
+    from interlace.flows.report import event_json
+
+    found = run_async(work(), as_json=as_json)
+    if follow:
+        return
     if as_json:
-        shown = {"seq": event.seq, "at": event.at, "type": event.type, "path": event.path, "attempt": event.attempt, "data": event.data}
-        say(orjson.dumps(shown).decode())
+        emit_json({"items": [event_json(event) for event in found]})
     else:
-        data = orjson.dumps(event.data).decode() if event.data else ""
-        say(f"{event.seq:>5} {_when(event.at)} {event.type:<16} {event.path:<24} {data[:160]}")
+        say("\n".join(_line(event) for event in found) or "No events after that.")
+
+
+def _line(event: Event) -> str:
+    import orjson
+
+    data = orjson.dumps(event.data).decode() if event.data else ""
+    return f"{event.seq:>5} {_when(event.at)} {event.type:<16} {event.path:<24} {data[:160]}"
 
 
 @app.command()
-def why(run_id: RunId, node: Annotated[str, typer.Argument(help="Path of the node.")], as_json: JsonFlag = False) -> None:
+def why(
+    run_id: RunId, node: Annotated[str, typer.Argument(help="Path of the node.")], as_json: JsonFlag = False
+) -> None:
     """Why a node ran, failed, was skipped or not reached."""
 
     async def work() -> dict[str, Any]:
@@ -147,12 +175,14 @@ def cancel(run_id: RunId, as_json: JsonFlag = False) -> None:
     """Cancel a run; what runs is interrupted within a second."""
 
     async def work() -> dict[str, Any]:
+        from interlace.flows.orphans import expire_dead
         from interlace.server.cli.session import platform
 
         async with platform() as opened:
             found = await _find(opened.store, run_id)
+            await expire_dead(opened.store)
             asked = await opened.runner.cancel(found)
-            result = await opened.runner.wait(found, timeout=10.0)
+            result = await opened.runner.wait(found, 10.0)
             status = result.status if result is not None else "running"
             return {"run_id": found, "status": status, "cancelled": asked and status == "cancelled"}
 
@@ -167,9 +197,11 @@ def cancel(run_id: RunId, as_json: JsonFlag = False) -> None:
 
 @app.command()
 def export(
-    run_id: RunId, output: Annotated[Path | None, typer.Option("--output", "-o", help="File to write.")] = None
+    run_id: RunId,
+    output: Annotated[Path | None, typer.Option("--output", "-o", help="File to write.")] = None,
+    as_json: JsonFlag = False,
 ) -> None:
-    """Everything about a run as one JSON object: document, report and events with their values."""
+    """Everything about a run as one JSON object, with or without --json: document, report, events with their values."""
 
     async def work() -> dict[str, Any]:
         from interlace.flows.export import export_run
@@ -178,7 +210,7 @@ def export(
         async with platform() as opened:
             return await export_run(opened.store, opened.documents, await _find(opened.store, run_id))
 
-    found = run_async(work())
+    found = run_async(work(), as_json=as_json)
     if output is None:
         emit_json(found)
     else:
@@ -196,4 +228,4 @@ def _took(run: dict[str, Any]) -> str:
     if run["started_at"] is None or run["finished_at"] is None:
         return ""
     seconds = run["finished_at"] - run["started_at"]
-    return f"{seconds * 1000:.0f} ms" if seconds < 10 else f"{seconds:.1f} s"  # noqa: PLR2004 - readable
+    return f"{seconds * 1000:.0f} ms" if seconds < _LONG_SECONDS else f"{seconds:.1f} s"

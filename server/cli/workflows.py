@@ -2,13 +2,17 @@
 
 from __future__ import annotations
 
+import asyncio
 import time
 from pathlib import Path
-from typing import Annotated, Any
+from typing import TYPE_CHECKING, Annotated, Any, Literal
 
 import typer
 
 from interlace.server.cli.output import JsonFlag, emit_json, note, run_async, say, table
+
+if TYPE_CHECKING:
+    from interlace.engine.document import Document
 
 app = typer.Typer(help="Stored workflows and their versions.", no_args_is_help=True)
 Name = Annotated[str, typer.Argument(help="Name or id of the workflow.")]
@@ -39,10 +43,20 @@ def list_workflows(as_json: JsonFlag = False) -> None:
         emit_json({"items": found})
         return
     rows = [
-        (item["name"], item["latest_version"], item["published_version"] or "not published", item["id"], _day(item["updated_at"]))
+        (
+            item["name"],
+            item["latest_version"],
+            item["published_version"] or "not published",
+            item["id"],
+            _day(item["updated_at"]),
+        )
         for item in found
     ]
-    table(["name", "latest", "published", "id", "changed"], rows, empty="No workflows yet; store one with: interlace workflows push FILE")
+    table(
+        ["name", "latest", "published", "id", "changed"],
+        rows,
+        empty="No workflows yet; store one with: interlace workflows push FILE",
+    )
 
 
 def _workflow(workflow: Any, latest: int) -> dict[str, Any]:
@@ -72,7 +86,9 @@ def show(name: Name, version: Version = "latest", as_json: JsonFlag = False) -> 
             return {
                 **_workflow(workflow, versions[0].number),
                 "version": pinned.version,
-                "versions": [{"number": v.number, "created_at": v.created_at, "note": v.note} for v in versions],
+                "versions": [
+                    {"number": v.number, "created_at": v.created_at, "note": v.note} for v in versions
+                ],
                 "document": pinned.document.model_dump(mode="json", by_alias=True, exclude_defaults=True),
                 "text": dump(Document.model_validate(pinned.document)),
             }
@@ -113,7 +129,9 @@ def push(
         emit_json(found)
     else:
         what = "is new" if found["created"] else "has this document already"
-        note(f"✓ {found['name']}: version {found['version']} {what}{', published' if found['published'] else ''}")
+        note(
+            f"✓ {found['name']}: version {found['version']} {what}{', published' if found['published'] else ''}"
+        )
 
 
 @app.command()
@@ -121,8 +139,9 @@ def pull(
     name: Name,
     version: Version = "latest",
     output: Annotated[Path | None, typer.Option("--output", "-o", help="File to write.")] = None,
+    as_json: JsonFlag = False,
 ) -> None:
-    """Write the document of a version as YAML (JSON for a .json file)."""
+    """Write the document of a version as YAML; as JSON for a .json file and with --json."""
 
     async def work() -> str:
         from interlace.engine.source import dump
@@ -130,9 +149,9 @@ def pull(
 
         async with platform() as opened:
             pinned = await opened.documents.stored(name, version)
-            return dump(pinned.document, format="json" if output is not None and output.suffix == ".json" else "yaml")
+            return dump(pinned.document, format="json" if as_json else _format(output))
 
-    text = run_async(work())
+    text = run_async(work(), as_json=as_json)
     if output is None:
         say(text)
     else:
@@ -151,15 +170,13 @@ def diff(
 
     async def work() -> Any:
         from interlace.engine.diff import diff as compare
-        from interlace.engine.source import load_file
         from interlace.server.cli.session import platform
 
         async with platform() as opened:
 
-            async def read(which: str) -> Any:
-                if Path(which).is_file():
-                    return load_file(Path(which)).require()
-                return (await opened.documents.stored(name, which)).document
+            async def read(which: str) -> Document:
+                file = _in_file(which)
+                return file or (await opened.documents.stored(name, which)).document
 
             return compare(await read(before), await read(after))
 
@@ -168,6 +185,13 @@ def diff(
         emit_json(found.as_json())
     else:
         say(str(found) or "no difference")
+
+
+def _in_file(which: str) -> Document | None:
+    from interlace.engine.source import load_file
+
+    path = Path(which)
+    return load_file(path).require() if path.is_file() else None
 
 
 @app.command()
@@ -203,16 +227,10 @@ def rename_node(
 
     async def work() -> dict[str, Any]:
         from interlace.engine.rename import rename_node as rename
-        from interlace.engine.source import dump, load_file
         from interlace.flows.documents import canonical
         from interlace.server.cli.session import platform
 
         async with platform() as opened:
-            path = Path(target)
-            if path.is_file():
-                document = rename(load_file(path).require(), old, new, registry=opened.registry)
-                path.write_text(dump(document, format="json" if path.suffix == ".json" else "yaml"), "utf-8")
-                return {"file": target, "old": old, "new": new}
             pinned = await opened.documents.stored(target, "latest")
             document = rename(pinned.document, old, new, registry=opened.registry)
             pushed = await opened.store.workflows.push(
@@ -220,17 +238,34 @@ def rename_node(
             )
             return {"name": target, "version": pushed.number, "old": old, "new": new}
 
-    found = run_async(work(), as_json=as_json)
+    path = Path(target)
+    in_file = path.is_file() or path.suffix in (".yaml", ".yml", ".json")
+    found = run_async(asyncio.to_thread(_rename, path, old, new) if in_file else work(), as_json=as_json)
     if as_json:
         emit_json(found)
     else:
         note(f"✓ {old} is now {new}" + (f" in version {found['version']}" if "version" in found else ""))
 
 
+def _rename(path: Path, old: str, new: str) -> dict[str, Any]:
+    from interlace.engine.rename import rename_node as rename
+    from interlace.engine.source import dump, load_file
+    from interlace.flows.node_types import node_types
+
+    document = rename(load_file(path).require(), old, new, registry=node_types())
+    path.write_text(dump(document, format=_format(path)), "utf-8")
+    return {"file": str(path), "old": old, "new": new}
+
+
+def _format(path: Path | None) -> Literal["json", "yaml"]:
+    return "json" if path is not None and path.suffix == ".json" else "yaml"
+
+
 @app.command()
 def delete(
     name: Name,
     yes: Annotated[bool, typer.Option("--yes", "-y", help="Do not ask.")] = False,
+    as_json: JsonFlag = False,
 ) -> None:
     """Delete a workflow; its runs stay."""
     if not yes:
@@ -242,5 +277,8 @@ def delete(
         async with platform() as opened:
             await opened.store.workflows.delete(name)
 
-    run_async(work())
-    note(f"✓ deleted {name}")
+    run_async(work(), as_json=as_json)
+    if as_json:
+        emit_json({"name": name, "deleted": True})
+    else:
+        note(f"✓ deleted {name}")

@@ -8,7 +8,7 @@ from hypothesis import given, settings
 from interlace.engine.diff import Diff, diff
 from interlace.engine.document import Document
 from interlace.engine.source import load
-from tests.engine.test_source import documents
+from tests.engine.test_dump import documents
 
 BEFORE = """name: flow
 description: first

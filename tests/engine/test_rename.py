@@ -5,8 +5,12 @@ from typing import Any
 import pytest
 
 from interlace.engine.document import Document
+from interlace.engine.expressions import compile_text
+from interlace.engine.fields import Lazy
+from interlace.engine.node import Config, Node, OpenOutput, TypeContext
 from interlace.engine.registry import Registry
 from interlace.engine.rename import RenameRefused, rename_node
+from interlace.engine.schema import Schema
 from interlace.engine.source import load
 from interlace.engine.validate import validate
 from tests.engine.validate.kinds import make_registry
@@ -31,6 +35,20 @@ nodes:
 edges: [start -> get, get -> size, size.get -> each, size.else -> end, each -> end]
 ui: {positions: {get: [1, 2], end: [3, 4]}, zoom: 2}
 """
+
+
+class NamedConfig(Config):
+    value: Lazy[str]
+
+
+class Named(Node[NamedConfig, OpenOutput]):
+    """Gives its value under the name of the node it reads."""
+
+    kind = "NAMED"
+
+    def output_schema(self, types: TypeContext) -> Schema:
+        name = compile_text(self.config.value).references[0].root
+        return {"type": "object", "properties": {name: {}}, "required": [name]}
 
 
 def renamed(old: str, new: str, text: str = TEXT) -> Document:
@@ -126,3 +144,23 @@ def test_the_name_of_a_loop_variable_is_taken() -> None:
 def test_nothing_is_missed_in_what_cannot_be_read(old: str, new: str, words: str) -> None:
     with pytest.raises(RenameRefused, match=words):
         renamed("get", "fetch", TEXT.replace(old, new))
+
+
+def test_an_id_that_is_part_of_a_value_is_not_torn_off() -> None:
+    text = TEXT.replace("getter | default(get.status)", "get.status").replace(
+        'output: "{{ inner.text ~ get.status }}"', 'output: "{{ inner.text }}"'
+    )
+    text = text.replace(
+        'type: TEMPLATE, config: {template: "{{ inner.text }}"}',
+        'type: NAMED, config: {value: "{{ inner.text }}"}',
+    )
+    text = text.replace("edges: [inner -> later]", "edges: [inner -> later -> last]").replace(
+        "      edges: [inner",
+        '        - {id: last, type: TEMPLATE, config: {template: "{{ later.inner }}"}}\n      edges: [inner',
+    )
+    registry = make_registry()
+    registry.add(Named)
+    document = load(text).require()
+    assert validate(document, registry).valid
+    with pytest.raises(RenameRefused, match="would break the workflow"):
+        rename_node(document, "inner", "work", registry=registry)

@@ -83,6 +83,32 @@ def test_a_run_that_failed_says_how() -> None:
     )
 
 
+def test_a_retry_of_a_container_forgets_what_its_body_did() -> None:
+    found = state(
+        ("run.started", "", 0, {"inputs": {}}),
+        ("node.started", "each", 1, {}),
+        ("node.succeeded", "each[0].a", 1, {"outputs": {}}),
+        ("iteration.item", "each", 1, {"index": 0, "status": "succeeded"}),
+        ("node.succeeded", "each_other", 1, {"outputs": {}}),
+        (
+            "node.retrying",
+            "each",
+            1,
+            {"error": {"type": "x", "message": "m"}, "delay": 1.0, "variables": {"n": 1}},
+        ),
+    )
+    assert sorted(found.nodes) == ["each", "each_other"]
+    each = found.nodes["each"]
+    assert (each.status, each.attempt, each.retries, each.items, each.variables) == (
+        "pending",
+        2,
+        1,
+        {},
+        {"n": 1},
+    )
+    assert found.variables == {"n": 1}
+
+
 def test_waiting_bodies_and_resuming() -> None:
     found = state(
         ("run.started", "", 0, {"inputs": {"a": 1}, "variables": {"total": 0}}),
@@ -105,7 +131,7 @@ def test_waiting_bodies_and_resuming() -> None:
     )
     assert (found.inputs, found.variables, found.started_at) == ({"a": 1}, {"total": 0}, 101.0)
     assert found.nodes["each"].items == {0: "succeeded", 1: "failed"}
-    assert (found.nodes["loop"].round, found.nodes["loop"].variables) == (2, {"x": 5})
+    assert (found.nodes["loop"].round, found.nodes["loop"].round_variables) == (2, {"x": 5})
     assert (found.status, found.reason) == ("cancelled", "stopped")
 
 

@@ -178,6 +178,38 @@ def test_a_template_without_code_is_constant():
     assert not compile_template("{{ 1 }}").constant
 
 
+def test_a_template_of_one_expression_hands_the_text_on(table):
+    text = "long " * 1000
+    for source in ("{{ a }}", "{{a}}\n", "{{- a -}}"):
+        assert compile_template(source).evaluate(table({"a": text})) == text
+    assert compile_template("{{ a }}").evaluate(table({"a": text})) is text
+    assert compile_template("{{ a }}").evaluate(table({"a": [1, None]})) == "[1,null]"
+    assert compile_template("{{ a }}", autoescape=True).evaluate(table({"a": "<b>"})) == "&lt;b&gt;"
+    with pytest.raises(ExpressionError, match=r"line 1: .*gone"):
+        compile_template("{{ a.gone }}").evaluate(table({"a": {}}))
+
+
+@pytest.mark.parametrize(
+    ("source", "expected"),
+    [
+        ("a {{ n }} {b}\n", "a 3 {b}"),
+        ("{{ n }}{{ n }}\n\n", "33\n"),
+        ("{ {{ s }}\r\n", "{ <x>"),
+        ("{{ n }}\n", "3"),
+    ],
+)
+def test_texts_around_expressions(table, source, expected):
+    names = table({"n": 3, "s": "<x>"})
+    assert compile_template(source).evaluate(names) == expected
+    assert compile_template("{# a statement #}" + source).evaluate(names) == expected
+
+
+def test_a_text_that_would_be_too_long_is_not_made(table):
+    names = table({"a": "x" * 1_000_000})
+    with pytest.raises(ExpressionError, match="would be longer"):
+        compile_template("{{ a }}" * 3000).evaluate(names)
+
+
 def test_one_template_many_renderings(table):
     compiled = compile_template("{% for x in xs %}{{ x }}{% endfor %}")
     assert [compiled.evaluate(table({"xs": xs})) for xs in ([1], [], [2, 3])] == ["1", "", "23"]

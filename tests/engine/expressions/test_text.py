@@ -97,6 +97,12 @@ def test_a_constant_structure_is_given_back_itself():
     assert compiled.evaluate(None) is data
 
 
+def test_structures_of_constant_expressions_are_evaluated():
+    data = {"a": "{{ 1 }}", "b": ["{{ 'x' }}", {"c": "{{ [2] }}"}], "d": 3}
+    assert compile_value(data).evaluate(None) == {"a": 1, "b": ["x", {"c": [2]}], "d": 3}
+    assert data["a"] == "{{ 1 }}"
+
+
 def test_a_problem_in_a_structure_says_where():
     with pytest.raises(SyntaxProblem) as caught:
         compile_value({"a": [{"b": "{{ 1 + }}"}]})

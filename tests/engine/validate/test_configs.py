@@ -195,3 +195,32 @@ def test_types_are_computed_for_every_node(examine: Examine) -> None:
     ).types
     assert types["node"]["properties"]["body"]["properties"]["a"] == {"type": "integer"}
     assert types["start"]["properties"]["n"] == {"type": "integer"}
+
+
+CHAT = """name: chat
+settings: {chat: true}
+inputs: {type: object, properties: {message: {type: string}}, required: [message]}
+nodes:
+  - {id: start, type: START}
+  - {id: end, type: END, config: {outputs: {answer: "{{ inputs.message }}"}}}
+edges: [start -> end]
+"""
+
+
+def test_chat_message_and_chat_answer_are_warnings(examine: Examine) -> None:
+    assert examine(CHAT).problems == ()
+    (problem,) = examine(CHAT.replace("message", "question")).problems
+    assert (problem.code, problem.severity, problem.field, problem.line) == (
+        "chat_message",
+        "warning",
+        "inputs.properties",
+        3,
+    )
+    (problem,) = examine(CHAT.replace("answer:", "text:")).problems
+    assert (problem.code, problem.severity, problem.field, problem.line) == (
+        "chat_answer",
+        "warning",
+        "settings.chat",
+        2,
+    )
+    assert examine(CHAT.replace("chat: true", "chat: false").replace("answer:", "text:")).problems == ()

@@ -57,6 +57,27 @@ def test_guarded_references_are_silent(found: Found, name: str) -> None:
     assert found(document(reads(name), ONE_ARM)) == []
 
 
+TWO_ARMS = (
+    "start -> p, p.yes1 -> a, p.else -> b, a -> r, b -> r, r -> end, start -> q, q.yes2 -> end, q.else -> end"
+)
+
+
+@pytest.mark.parametrize(
+    "name",
+    [
+        "a.text | default(b.text)", "a.text or b.text", "a.text if a is defined else b.text", "b.text if a is undefined else a.text",
+        "(a.text | default(b.text)) ~ '!'", "b.text | default(a.text) | upper",
+    ],
+)  # fmt: skip
+def test_one_arm_stands_in_for_the_other(found: Found, name: str) -> None:
+    assert found(document(reads(name), TWO_ARMS)) == []
+    assert found(document(reads(name), TWO_ARMS.replace("p.else -> b", "p.else -> r, q.yes2 -> b"))) == WARNED
+
+
+def test_a_default_beside_it_does_not_help(found: Found) -> None:
+    assert found(document(reads("a.text | default('')", "b.text"), TWO_ARMS)) == WARNED
+
+
 def test_the_branching_node_itself_is_always_there(found: Found) -> None:
     assert found(document(reads("p.matched"), ONE_ARM)) == []
 

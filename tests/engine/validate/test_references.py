@@ -274,3 +274,6 @@ def test_name_taken(found: Found) -> None:
     )
     text = text.replace("each.results", "each.rounds")
     assert found(text) == [("name_taken", "each", "config.variables.before", 9)]
+    assert found(text.replace("before: 1}", "inputs: 1}")) == [
+        ("name_taken", "each", "config.variables.inputs", 9)
+    ]

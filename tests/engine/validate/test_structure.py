@@ -333,6 +333,11 @@ def test_everything_is_reported_at_once(examine: Examine) -> None:
     assert sorted(codes) == ["bad_duration", "unknown_field", "unknown_node", "unknown_output"]
 
 
+def test_a_misspelt_policy_is_told_once(found: Found) -> None:
+    text = CHAIN.replace("type: TEMPLATE,", "type: TEMPLATE, on_error: brnch,") + "  - a.error -> end\n"
+    assert found(text) == [("bad_value", "a", "on_error", 4)]
+
+
 def test_lines_of_a_body_that_stands_in_config(found: Found) -> None:
     text = (
         EACH.replace(

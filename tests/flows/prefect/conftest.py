@@ -17,16 +17,7 @@ from interlace.flows.prefect import EmbeddedPrefect, Host, Outcome, PrefectApi, 
 from interlace.flows.prefect.settings import VERSION
 
 T = TypeVar("T")
-HERE = Path(__file__).parent
-
 Body = Callable[[str, Mapping[str, Any]], Awaitable[Outcome]]
-
-
-def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
-    """Keep the folder on one worker: its server takes seconds to start."""
-    for item in items:
-        if item.path.is_relative_to(HERE):
-            item.add_marker(pytest.mark.xdist_group("prefect"))
 
 
 def copy_database(source: Path, home: Path) -> None:

@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import asyncio
+import socket
 import time
 from collections.abc import Awaitable, Callable, Mapping
+from pathlib import Path
 from typing import Any
 from uuid import uuid4
 
@@ -15,7 +17,10 @@ from interlace.flows.prefect import (
     Outcome,
     PrefectApi,
     PrefectConnection,
+    PrefectError,
 )
+
+pytestmark = pytest.mark.xdist_group("prefect")
 
 Body = Callable[[str, Mapping[str, Any]], Awaitable[Outcome]]
 
@@ -136,3 +141,21 @@ async def test_a_host_that_stops_hands_its_runs_back(
     await state_of(api, key, "Completed")
     await second.stop()
     assert engine.started == [run_id, run_id]
+
+
+async def test_a_host_that_stops_before_it_began(connection: PrefectConnection, engine: Any) -> None:
+    host = Host(connection, f"pool-{uuid4().hex[:8]}", engine)
+    await host.start()
+    await asyncio.wait_for(host.stop(), 30)
+    assert host.active == frozenset()
+
+
+async def test_a_host_without_prefect_goes_on_trying(tmp_path: Path, engine: Any) -> None:
+    with socket.socket() as free:
+        free.bind(("127.0.0.1", 0))
+        url = f"http://127.0.0.1:{free.getsockname()[1]}/api"
+    host = Host(PrefectConnection(api_url=url, home=tmp_path), "pool", engine)
+    await host.start()
+    with pytest.raises(PrefectError, match="does not hear Prefect at"):
+        await host.ready(0.2)
+    await asyncio.wait_for(host.stop(), 30)

@@ -10,6 +10,8 @@ from datetime import UTC, datetime
 from typing import Any
 from uuid import uuid4
 
+import pytest
+
 from interlace.flows.prefect import (
     Host,
     LogLine,
@@ -21,6 +23,8 @@ from interlace.flows.prefect import (
     RunRecord,
     TaskRecorder,
 )
+
+pytestmark = pytest.mark.xdist_group("prefect")
 
 
 class Engine:

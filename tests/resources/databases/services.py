@@ -7,11 +7,14 @@ import secrets
 import socket
 from collections.abc import Iterator
 from contextlib import closing, contextmanager
+from dataclasses import replace
 from pathlib import Path
 
 import psycopg
 import pymysql
 import pytest
+
+from interlace.resources.databases import DatabaseUrl
 
 STATEMENTS = Path(__file__).parent / "statements"
 _POSTGRES = "host=127.0.0.1 port=5432 user=postgres password=root dbname=test"
@@ -33,12 +36,12 @@ def postgres_schema() -> Iterator[str]:
     need(5432, "PostgreSQL")
     name = fresh_name()
     with psycopg.connect(_POSTGRES, autocommit=True) as connection:
-        connection.execute(f'CREATE SCHEMA "{name}"')
+        connection.execute(f'CREATE SCHEMA "{name}"; CREATE ROLE "{name}" LOGIN NOSUPERUSER')
     try:
         yield f"postgresql://postgres:root@127.0.0.1:5432/test?schema={name}"
     finally:
         with psycopg.connect(_POSTGRES, autocommit=True) as connection:
-            connection.execute(f'DROP SCHEMA "{name}" CASCADE')
+            connection.execute(f'DROP SCHEMA "{name}" CASCADE; DROP OWNED BY "{name}"; DROP ROLE "{name}"')
 
 
 @contextmanager
@@ -46,12 +49,22 @@ def mysql_database() -> Iterator[str]:
     need(3306, "MariaDB")
     name = fresh_name()
     with closing(pymysql.connect(host="127.0.0.1", user="root", password="")) as connection:
-        connection.cursor().execute(f"CREATE DATABASE `{name}` CHARACTER SET utf8mb4")
+        cursor = connection.cursor()
+        cursor.execute(f"CREATE DATABASE `{name}` CHARACTER SET utf8mb4")
+        cursor.execute(f"CREATE USER `{name}`@`127.0.0.1`")
+        cursor.execute(f"GRANT ALL ON `{name}`.* TO `{name}`@`127.0.0.1`")
     try:
         yield f"mysql://root@127.0.0.1:3306/{name}"
     finally:
         with closing(pymysql.connect(host="127.0.0.1", user="root", password="")) as connection:
-            connection.cursor().execute(f"DROP DATABASE `{name}`")
+            cursor = connection.cursor()
+            cursor.execute(f"DROP DATABASE `{name}`")
+            cursor.execute(f"DROP USER `{name}`@`127.0.0.1`")
+
+
+def limited(url: DatabaseUrl) -> DatabaseUrl:
+    """The same place for a user who may do everything in the test's own schema, and nothing outside."""
+    return replace(url, user=url.schema or url.database, password="")
 
 
 def postgres_ask(url: str, sql: str) -> list[tuple[object, ...]]:

@@ -260,6 +260,18 @@ async def test_a_lock_held_by_another_ends_at_the_deadline(table: str, databases
         assert (await fails(databases.execute(table, "DELETE FROM p", timeout=0.3))).kind == "timeout"
 
 
+async def left_settings(connection: Any) -> tuple[Any, ...]:
+    """What an operation sets for itself, as a resting connection has it."""
+    if isinstance(connection, psycopg.AsyncConnection):
+        names = ("statement_timeout", "idle_in_transaction_session_timeout", "transaction_read_only")
+        sql = ", ".join(f"current_setting('{name}')" for name in names)
+        return tuple(await (await connection.execute(f"SELECT {sql}")).fetchone() or ())
+    with connection.cursor() as cursor:
+        cursor.execute("SELECT @@sql_select_limit, @@tx_read_only, @@max_statement_time")
+        found = cursor.fetchone()
+    return int(found[0]), int(found[1]), float(found[2])
+
+
 async def test_connections_are_reused_and_forget_everything(table: str, databases: Databases) -> None:
     identity = {"postgresql": "pg_backend_pid()", "mysql": "connection_id()"}.get(dialect_of(table))
     if identity is None:
@@ -271,6 +283,10 @@ async def test_connections_are_reused_and_forget_everything(table: str, database
         await databases.execute(table, "DELETE FROM p")
     (pool,) = pools.values()
     assert pool.idle == 1
+    assert (
+        await left_settings(pool._idle[0][1])
+        == {"postgresql": ("0", "0", "off"), "mysql": (2**64 - 1, 0, 0.0)}[dialect_of(table)]
+    )
     await asyncio.gather(*(databases.query(table, "SELECT 1 AS x") for _ in range(12)))
     assert 1 <= pool.idle <= 4
     await databases.close()
@@ -355,7 +371,7 @@ TYPES: list[tuple[str, str, object]] = [
 
 
 @pytest.mark.parametrize(("dialect", "expression", "expected"), TYPES)
-async def test_values_of_each_server(  # noqa: PLR0917 - fixtures and cases
+async def test_values_of_each_server(
     request: pytest.FixtureRequest,
     databases: Databases,
     tmp_path: Path,

@@ -135,9 +135,9 @@ def plain(surroundings: dict[str, Any], tmp_path: Path) -> Callable[[str], Any]:
 
 @pytest.fixture
 def children() -> Callable[[], set[int]]:
-    """The process ids of all that descends from this process."""
+    """The process ids of all that descends from this process and was not there before the test."""
 
-    def children() -> set[int]:
+    def descendants() -> set[int]:
         parents: dict[int, int] = {}
         for entry in Path("/proc").iterdir():
             if entry.name.isdigit():
@@ -147,5 +147,10 @@ def children() -> Callable[[], set[int]]:
         while more := {pid for pid, parent in parents.items() if parent in found} - found:
             found |= more
         return found - {os.getpid()}
+
+    before = descendants()
+
+    def children() -> set[int]:
+        return descendants() - before
 
     return children

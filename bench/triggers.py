@@ -1,0 +1,170 @@
+"""From a trigger to the first node, through every way in; and how fast Prefect is told about runs."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+import statistics
+import time
+from collections.abc import AsyncIterator, Awaitable, Callable
+from contextlib import asynccontextmanager
+from pathlib import Path
+from tempfile import TemporaryDirectory
+
+from bench import workloads
+from bench.measure import Figures, Sample
+from bench.results import Row, at_most
+from bench.server import COMMAND, Client, environment, serving
+from interlace.flows.hosted import POOL
+from interlace.flows.link import PrefectLink
+from interlace.flows.platform import Platform
+from interlace.flows.runner import Request
+from interlace.flows.settings import Settings
+
+SMALL = workloads.document(workloads.chain(3), "small")
+SEED = {"seed": workloads.SEED}
+_MIRRORED = 100
+
+
+async def api(reps: int) -> list[Row]:
+    """POST /api/v1/runs with a document, without Prefect and beside it."""
+    rows = []
+    for prefect, beside in (("off", "without Prefect"), ("embedded", "beside embedded Prefect")):
+        async with serving(prefect) as home:
+            client = Client.of(home)
+            first: list[float] = []
+            total = Figures()
+            for turn in range(3 + 3 * reps):
+                began, sent = time.perf_counter(), time.time()
+                answer = client.post("/api/v1/runs?wait=30s", {"document": SMALL, "inputs": SEED})
+                wall = (time.perf_counter() - began) * 1e3
+                if answer["outputs"] != workloads.expected(workloads.chain(3)):
+                    raise AssertionError(answer)
+                if turn >= 3:
+                    total.ours.append(Sample(wall, 0.0))
+                    first.append((client.first_node(answer["run_id"]) - sent) * 1e3)
+            client.close()
+        what = f"POST /api/v1/runs to the first node, {beside}"
+        rows.append(at_most("trigger", what, statistics.median(first), 50, "ms"))
+        rows.append(
+            Row("", f"POST /api/v1/runs?wait to the outputs, 5 nodes, {beside}", total.wall, best=total.best)
+        )
+    return rows
+
+
+async def command(reps: int) -> list[Row]:
+    """`interlace run` beside a running server, from the first byte that the server gets."""
+    delays = []
+    async with serving() as home, _watched(home) as posted:
+        (home / "small.json").write_text(json.dumps(SMALL), "utf-8")
+        for _ in range(2 + reps):
+            process = await asyncio.create_subprocess_exec(
+                *COMMAND, "run", "small.json", "-i", f"seed={workloads.SEED}", "--json",
+                env=environment(home), cwd=home, stdout=asyncio.subprocess.PIPE,
+            )  # fmt: skip
+            output, _ = await process.communicate()
+            report = json.loads(output)
+            if report["status"] != "succeeded" or not posted:
+                raise AssertionError(f"not run on the server: {report}")
+            client = await asyncio.to_thread(Client.of, home)
+            delays.append((await asyncio.to_thread(client.first_node, report["run_id"]) - posted.pop()) * 1e3)
+            client.close()
+    what = "interlace run on a running server, from the request's arrival to the first node"
+    return [at_most("trigger", what, statistics.median(delays[2:]), 50, "ms")]
+
+
+@asynccontextmanager
+async def _watched(home: Path) -> AsyncIterator[list[float]]:
+    """Puts a relay before the server that notes when a POST arrives."""
+    file = home / "server.json"
+    info = json.loads(file.read_text("utf-8"))
+    port = int(info["url"].rpartition(":")[2])
+    posted: list[float] = []
+
+    async def relay(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+        inner_reader, inner_writer = await asyncio.open_connection("127.0.0.1", port)
+
+        async def copy(source: asyncio.StreamReader, target: asyncio.StreamWriter, *, inward: bool) -> None:
+            while data := await source.read(65536):
+                if inward and data.startswith(b"POST "):
+                    posted.append(time.time())
+                target.write(data)
+                await target.drain()
+            target.close()
+
+        await asyncio.gather(
+            copy(reader, inner_writer, inward=True), copy(inner_reader, writer, inward=False),
+            return_exceptions=True,
+        )  # fmt: skip
+
+    server = await asyncio.start_server(relay, "127.0.0.1", 0)
+    info["url"] = f"http://127.0.0.1:{server.sockets[0].getsockname()[1]}"
+    file.write_text(json.dumps(info), "utf-8")
+    try:
+        yield posted
+    finally:
+        server.close()
+
+
+async def prefect(reps: int) -> list[Row]:
+    """Runs through Prefect's work pool, and runs that it is told about."""
+    with TemporaryDirectory(prefix="interlace-bench-") as folder:
+        platform = await Platform.open(Settings(home=Path(folder), prefect="embedded"))
+        link = PrefectLink(platform)
+        try:
+            await link.start()
+            if not await link.ready(1):
+                raise AssertionError(f"Prefect did not start: {link.state()}")
+            return [*await _pool(platform, link, 2 * reps), *await _mirror(platform, link)]
+        finally:
+            await link.stop()
+            await platform.close()
+
+
+async def _pool(platform: Platform, link: PrefectLink, reps: int) -> list[Row]:
+    pinned = await platform.documents.from_text(json.dumps(SMALL))
+    pushed = await platform.store.workflows.push("small", pinned.text)
+    await platform.store.workflows.publish("small", pushed.number)
+    stored = await platform.documents.stored("small")
+    first, total = [], Figures()
+    for turn in range(3 + reps):
+        sent, began = time.time(), time.perf_counter()
+        run_id, _ = await platform.runner.create(
+            stored, Request(inputs=SEED, trigger={"kind": "api", **POOL}), lease=False
+        )
+        flow_run_id = await link.submit(pushed.workflow_id, "small", run_id, SEED, stored.document.inputs)
+        await platform.store.runs.mirrored([(run_id, "", flow_run_id)])
+        result = await platform.runner.wait(run_id, 60)
+        wall = (time.perf_counter() - began) * 1e3
+        if result is None or result.outputs != workloads.expected(workloads.chain(3)):
+            raise AssertionError(result)
+        if turn >= 3:
+            total.ours.append(Sample(wall, 0.0))
+            events = await platform.store.events.read(run_id)
+            first.append((next(e.at for e in events if e.type == "node.started") - sent) * 1e3)
+    what = "through Prefect's work pool to the first node"
+    return [
+        at_most("trigger", what, statistics.median(first), 300, "ms"),
+        Row("", "through the pool to the outputs, 5 nodes", total.wall, best=total.best),
+    ]
+
+
+async def _mirror(platform: Platform, link: PrefectLink) -> list[Row]:
+    pinned = await platform.documents.from_text(json.dumps(SMALL))
+    await link.flush()
+    began = time.perf_counter()
+    started = [await platform.runner.start(pinned, Request(inputs=SEED)) for _ in range(_MIRRORED)]
+    for run_id in started:
+        await platform.runner.wait(run_id)
+    ran = time.perf_counter() - began
+    await link.flush()
+    spent = time.perf_counter() - began
+    what = f"{_MIRRORED} runs of 5 nodes until Prefect shows every flow run (running them took {ran * 1e3:.0f} ms of it)"
+    return [Row("Prefect", what, _MIRRORED / spent, "runs/s")]
+
+
+TRIGGERS: dict[str, Callable[[int], Awaitable[list[Row]]]] = {
+    "api": api,
+    "command": command,
+    "prefect": prefect,
+}
