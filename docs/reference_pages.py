@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import ast
+import asyncio
+import tempfile
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -14,6 +16,7 @@ from interlace.engine.errors import StoreError, is_retryable
 from interlace.engine.events import EVENT_TYPES
 from interlace.engine.kinds import GROUPS
 from interlace.engine.validate import codes
+from interlace.flows.platform import Platform
 from interlace.flows.settings import CONFIG_FILE, Settings
 from interlace.server.app import create_app
 from interlace.server.cli.main import app
@@ -203,9 +206,19 @@ def events_page() -> str:
 # -- HTTP --------------------------------------------------------------------------------------------------------------
 
 
+async def api_schema() -> dict[str, Any]:
+    """The OpenAPI document of a server with default settings."""
+    with tempfile.TemporaryDirectory() as home:
+        platform = await Platform.open(Settings(home=Path(home)))
+        try:
+            return create_app(platform).openapi()
+        finally:
+            await platform.close()
+
+
 def routes_page() -> str:
     """Every route of the HTTP API."""
-    schema = create_app(Settings(prefect="off")).openapi()
+    schema = asyncio.run(api_schema())
     definitions = schema["components"]["schemas"]
     rows, details = [], ""
     for path, entry in schema["paths"].items():

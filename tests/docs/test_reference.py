@@ -17,6 +17,7 @@ from interlace.engine.events import EVENT_TYPES
 from interlace.engine.kinds import GROUPS, KINDS
 from interlace.engine.registry import Registry
 from interlace.engine.validate import CODES
+from interlace.flows.platform import Platform
 from interlace.flows.settings import Settings
 from interlace.server.app import create_app
 from interlace.server.cli.main import app
@@ -54,14 +55,19 @@ def test_every_node_type_has_its_page() -> None:
         assert page(f"nodes/{kind}.md").startswith(f"# {kind}\n")
 
 
-def test_every_setting_code_event_and_route_has_its_place() -> None:
+def test_every_setting_code_and_event_has_its_place() -> None:
     for name in Settings.model_fields:
         assert f"| `INTERLACE_{name.upper()}` |" in page("settings.md")
     for code in CODES:
         assert f"| `{code}` |" in page("validation-codes.md")
     for event in EVENT_TYPES:
         assert f"| `{event}` |" in page("events.md")
-    paths = create_app(Settings(prefect="off")).openapi()["paths"]
+
+
+async def test_every_route_has_its_place(tmp_path: Path) -> None:
+    platform = await Platform.open(Settings(home=tmp_path))
+    paths = create_app(platform).openapi()["paths"]
+    await platform.close()
     for path, methods in paths.items():
         for method in methods:
             assert f"| `{method.upper()} {path}` |" in page("http-api.md")
