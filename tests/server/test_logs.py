@@ -27,17 +27,20 @@ def _as_before() -> Iterator[None]:
     structlog.reset_defaults()
 
 
+def _fail(token: str) -> None:
+    raise ValueError(len(token))
+
+
 @pytest.mark.parametrize("terminal", [False, True])
 def test_a_traceback_shows_no_values(monkeypatch: pytest.MonkeyPatch, *, terminal: bool) -> None:
     stream = _Stream(terminal=terminal)
     monkeypatch.setattr(sys, "stderr", stream)
     configure()
-    token = "-".join(("very", "secret"))
     try:
-        raise ValueError(len(token))
+        _fail("very-secret"[::-1])
     except ValueError:
         structlog.get_logger("test").exception("it failed")
     shown = stream.getvalue()
     assert "it failed" in shown
     assert "ValueError" in shown
-    assert token not in shown
+    assert "very-secret"[::-1] not in shown
