@@ -281,7 +281,7 @@ class Runner:
         run = await self.store.runs.resolve(await self.store.runs.get(run_id))
         response = None
         if run.status == "succeeded":
-            document = (await self.documents.from_hash(run.document_hash)).document
+            document = await self.documents.read(run.document_hash)
             response = await response_of(self.store, run_id, document)
         return RunResult(
             run_id=run_id, status=run.status, outputs=run.outputs, error=run.error, response=response
