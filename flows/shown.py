@@ -37,10 +37,15 @@ class ShownRuns:
     async def pending(self, limit: int) -> list[RunRecord]:
         """Runs whose present status Prefect does not know, the oldest first."""
         runs = self._platform.store.runs
-        found = await runs.to_mirror(limit)
-        live = [run for run in found if is_hosted(run) and run.status not in FINAL]
-        await runs.mirrored((run.id, run.status, None) for run in live)
-        return [await self._shown(run) for run in found if run.status != "queued" and not is_hosted(run)]
+        found: list[Run] = []
+        after = ""
+        # The pool's runs are among them until the pool has shown them: however many, the others come through.
+        while len(found) < limit and (page := await runs.to_mirror(limit, after=after)):
+            after = page[-1].id
+            found += [run for run in page if not is_hosted(run)]
+            live = [run for run in page if is_hosted(run) and run.status not in FINAL]
+            await runs.mirrored((run.id, run.status, None) for run in live)
+        return [await self._shown(run) for run in found[:limit]]
 
     async def recorded(self, marks: Sequence[Mark]) -> None:
         """Remember what Prefect was told."""
