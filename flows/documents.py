@@ -55,26 +55,28 @@ class Documents:
         self._registry = registry
         self._plans: OrderedDict[str, Plan] = OrderedDict()
 
-    async def check(self, source: Source, *, folder: str | None = None) -> Validation:
-        """All problems of a loaded text, the workflows it calls included. Runs and connects nothing."""
-        return await check_with_callees(source, self._registry, store=self._store, folder=folder)
+    async def check(self, source: Source, *, folder: str | None = None, owner: str = "local") -> Validation:
+        """All problems of a loaded text, the owner's workflows it calls included. Runs and connects nothing."""
+        return await check_with_callees(source, self._registry, store=self._store, folder=folder, owner=owner)
 
-    async def from_text(self, text: str, *, name: str = "", folder: str | None = None) -> Pinned:
+    async def from_text(
+        self, text: str, *, name: str = "", folder: str | None = None, owner: str = "local"
+    ) -> Pinned:
         """A document given as YAML or JSON.
 
         Raises:
             InvalidDocument: with every error that validation finds.
         """
-        return await self.from_source(load(text, name=name), folder=folder)
+        return await self.from_source(load(text, name=name), folder=folder, owner=owner)
 
-    async def from_file(self, path: Path) -> Pinned:
+    async def from_file(self, path: Path, *, owner: str = "local") -> Pinned:
         """A document in a file; its relative sub-workflows are looked up beside it."""
         source, folder = await asyncio.to_thread(_load, path)
-        return await self.from_source(source, folder=folder)
+        return await self.from_source(source, folder=folder, owner=owner)
 
-    async def from_source(self, source: Source, *, folder: str | None = None) -> Pinned:
+    async def from_source(self, source: Source, *, folder: str | None = None, owner: str = "local") -> Pinned:
         """A loaded document, validated."""
-        (await self.check(source, folder=folder)).require()
+        (await self.check(source, folder=folder, owner=owner)).require()
         document = source.require()
         text = canonical(document)
         key = hash_document(text)
