@@ -22,13 +22,13 @@ async def run_report(store: Store, documents: Documents, run_id: str) -> dict[st
     """
     run = await store.runs.resolve(await store.runs.get(run_id))
     state = await store.events.fold(run_id)
-    pinned = await documents.from_hash(run.document_hash)
+    document = await documents.read(run.document_hash)
     return {
         "run_id": run.id,
         "status": run.status,
         "outputs": run.outputs,
         "error": run.error,
-        "nodes": node_reports(pinned.document, run, state),
+        "nodes": node_reports(document, run, state),
         **summary(run),
     }
 

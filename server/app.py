@@ -47,8 +47,10 @@ async def living(settings: Settings) -> AsyncIterator[FastAPI]:
             await platform.follow_ups.catch_up()
             yield create_app(platform, link)
     finally:
-        if link is not None and starting is not None:
-            starting.cancel()
-            await asyncio.gather(starting, return_exceptions=True)
-            await link.stop()
-        await platform.close(settings.drain)
+        try:
+            if link is not None and starting is not None:
+                starting.cancel()
+                await asyncio.gather(starting, return_exceptions=True)
+                await link.stop()
+        finally:
+            await platform.close(settings.drain)
