@@ -69,6 +69,7 @@ def served(tmp_path_factory: pytest.TempPathFactory, request: pytest.FixtureRequ
         patch.setenv(
             "PREFECT_SERVER_DATABASE_CONNECTION_URL", "sqlite+aiosqlite:////nonexistent/elsewhere.db"
         )
+        patch.setenv("INTERLACE_SECRETS_TOKEN", "not-for-prefect")
         served.call(served.prefect.start())
     if not migrated.exists():
         draft = tmp_path_factory.mktemp("migrated")
