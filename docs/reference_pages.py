@@ -227,8 +227,8 @@ def routes_page() -> str:
             rows.append((code(title), _first(operation.get("description"))))
             details += _route(title, operation, definitions)
     return (
-        "# HTTP API\n\nJSON over HTTP at the address of `interlace serve`; the OpenAPI document is at `/openapi.json`, a page to try it"
-        " at `/docs`. Send an API key as `Authorization: Bearer il_…`: `interlace user key create` makes one, and `owner.key` in"
+        "# HTTP API\n\nJSON over HTTP at the address of `interlace serve`; the OpenAPI document is at `/openapi.json`."
+        " Send an API key as `Authorization: Bearer il_…`: `interlace user key create` makes one, and `owner.key` in"
         " `INTERLACE_HOME` holds the owner's. Errors are `application/problem+json` with a stable `code`; a bad document or bad inputs"
         f" answer 422 with all `problems`.\n\n{table(['route', 'does'], rows)}\n## Problem codes\n\n"
         f"{table(['code', 'status'], [(code(name), status) for name, status in sorted(problem_codes())])}{details}"

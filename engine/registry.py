@@ -23,6 +23,8 @@ class Registry:
 
     def __init__(self) -> None:
         self._types: dict[str, NodeType] = {}
+        self.failures: dict[str, str] = {}
+        """Plug-ins that could not be loaded: why, by the name of the entry point and its distribution."""
 
     def add(self, node_type: NodeType) -> None:
         """Register a type.
@@ -51,13 +53,24 @@ class Registry:
                 self.add(entry)
 
     def discover_plugins(self) -> None:
-        """Register what installed distributions offer under `interlace.nodes`: a node class or a module of them."""
+        """Register what installed distributions offer under `interlace.nodes`: a node class or a module of them.
+
+        One that cannot be loaded is left out and noted in `failures`.
+        """
         for point in entry_points(group=ENTRY_POINTS):
-            loaded = point.load()
-            if isinstance(loaded, ModuleType):
-                self.add_module(loaded)
-            else:
-                self.add(loaded)
+            try:
+                self._add_plugin(point.load())
+            except Exception as error:  # noqa: BLE001 - foreign code: its fault must not end what does not need it
+                source = f" ({point.dist.name})" if point.dist is not None else ""
+                self.failures[f"{point.name}{source}"] = f"{type(error).__name__}: {error}"
+
+    def _add_plugin(self, loaded: object) -> None:
+        if isinstance(loaded, ModuleType):
+            self.add_module(loaded)
+        elif isinstance(loaded, type) and issubclass(loaded, Node):
+            self.add(loaded)
+        else:
+            raise InterlaceError(f"{loaded!r} is neither a node class nor a module")
 
     def __getitem__(self, kind: str) -> NodeType:
         try:
@@ -73,7 +86,7 @@ class Registry:
         """The message for a name that is no type."""
         guess = nearest(kind.upper(), self._types)
         hint = f"; did you mean {guess!r}?" if guess else ""
-        return f"no node type {kind!r}{hint} Known: {', '.join(sorted(self._types))}"
+        return f"no node type {kind!r}{hint + ' ' if guess else '. '}Known: {', '.join(sorted(self._types)) or 'none'}"
 
     def __contains__(self, kind: str) -> bool:
         return kind in self._types

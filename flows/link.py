@@ -8,6 +8,7 @@ from __future__ import annotations
 import asyncio
 import contextlib
 from collections.abc import Mapping
+from pathlib import Path
 from typing import Any
 
 import structlog
@@ -20,6 +21,7 @@ from interlace.flows.prefect.host import Host
 from interlace.flows.prefect.mirror import Mirror, MirrorRates
 from interlace.flows.prefect.outcome import Outcome
 from interlace.flows.prefect.server import EmbeddedPrefect
+from interlace.flows.prefect.settings import auth_file, own_auth
 from interlace.flows.shown import ShownRuns, deployment_of, is_hosted
 from interlace.store.run_row import FINAL, Run
 
@@ -52,6 +54,11 @@ class PrefectLink:
     def ui_url(self) -> str:
         """Prefect's pages; empty until they are there."""
         return self._connection.ui_url if self._connection is not None else ""
+
+    @property
+    def credentials(self) -> Path | None:
+        """The file whose text signs in to the embedded server's pages; None where that server is not ours."""
+        return None if self._embedded is None else auth_file(self._platform.settings.home)
 
     @property
     def connection(self) -> PrefectConnection | None:
@@ -93,7 +100,7 @@ class PrefectLink:
                 raise PrefectError("INTERLACE_PREFECT=external needs INTERLACE_PREFECT_API_URL.")
             auth = None if settings.prefect_auth is None else settings.prefect_auth.get_secret_value()
             return PrefectConnection(api_url=settings.prefect_api_url, home=home, api_auth=auth)
-        self._embedded = EmbeddedPrefect(home)
+        self._embedded = EmbeddedPrefect(home, auth=await asyncio.to_thread(own_auth, home))
         await self._embedded.start()
         return self._embedded.connection
 

@@ -11,7 +11,7 @@ from typing import Any
 from interlace.engine.errors import InterlaceError
 from interlace.flows.platform import Platform
 from interlace.flows.settings import Settings
-from interlace.server.client import find_server
+from interlace.server.client import Unreachable, find_server
 
 State = str
 
@@ -27,25 +27,35 @@ async def diagnose() -> dict[str, Any]:
             _check("database", "failed", str(error), "check INTERLACE_DATABASE_URL and INTERLACE_HOME")
         )
     else:
-        where = "SQLite in the home" if settings.database_url is None else "as INTERLACE_DATABASE_URL says"
-        checks.append(_check("database", "ok", where))
-        checks.append(_check("node types", "ok", f"{len(opened.registry)}: {', '.join(opened.registry)}"))
-        status = await opened.sandbox.check()
-        checks.append(
-            _check(
-                "code sandbox",
-                "ok" if status.available else "failed",
-                status.reason or f"engine {status.engine}",
-                status.fix,
-            )
-        )
-        await opened.close()
+        try:
+            checks += await _platform(opened)
+        finally:
+            await opened.close()
     checks.append(await _server(settings))
     checks.append(_prefect(settings))
     checks.append(_lists(settings))
     return {
         "ok": all(check["state"] != "failed" for check in checks), "checks": checks, "settings": settings.masked(),
     }  # fmt: skip
+
+
+async def _platform(opened: Platform) -> list[dict[str, Any]]:
+    where = "SQLite in the home" if opened.settings.database_url is None else "as INTERLACE_DATABASE_URL says"
+    registry, status = opened.registry, await opened.sandbox.check()
+    return [
+        _check("database", "ok", where),
+        _check("node types", "ok", f"{len(registry)}: {', '.join(registry)}"),
+        *(
+            _check("plug-in", "warning", f"{name} cannot be loaded: {why}", "mend or uninstall it")
+            for name, why in registry.failures.items()
+        ),
+        _check(
+            "code sandbox",
+            "ok" if status.available else "failed",
+            status.reason or f"engine {status.engine}",
+            status.fix,
+        ),
+    ]
 
 
 def _check(name: str, state: State, detail: str, fix: str | None = None) -> dict[str, Any]:
@@ -66,7 +76,11 @@ def _home(settings: Settings) -> dict[str, Any]:
 
 
 async def _server(settings: Settings) -> dict[str, Any]:
-    client = await find_server(settings)
+    try:
+        client = await find_server(settings)
+    except Unreachable as error:
+        fix = "read its log; if it stays so, end its process and start `interlace serve` again"
+        return _check("server", "failed", str(error), fix)
     if client is None:
         return _check("server", "ok", "none runs for this home; commands work on their own")
     async with client:

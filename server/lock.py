@@ -9,7 +9,6 @@ from types import TracebackType
 from typing import Self
 
 from interlace.engine.errors import InterlaceError
-from interlace.store.home import make_home
 
 LOCK_FILE = "serve.lock"
 
@@ -30,7 +29,10 @@ class HomeLock:
         self._descriptor: int | None = None
 
     def __enter__(self) -> Self:
-        make_home(self._path.parent)
+        if not self._path.parent.is_dir():
+            from interlace.store.home import make_home  # noqa: PLC0415 - loads the store, which a look does not need
+
+            make_home(self._path.parent)
         descriptor = os.open(self._path, os.O_RDWR | os.O_CREAT, 0o600)
         try:
             _lock(descriptor)

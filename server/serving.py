@@ -136,7 +136,8 @@ class Serving:
             self._failed = True
         link = app.state.prefect
         if link is not None and await link.ready():
-            note(f"✓ Prefect's own view of it: {link.ui_url}")
+            keys = f" (sign in with the text of {link.credentials})" if link.credentials is not None else ""
+            note(f"✓ Prefect's own view of it: {link.ui_url}{keys}")
         if self._once:
             self._end()
         else:

@@ -7,10 +7,9 @@ them for a connection of ours: everything Prefect keeps stands under our home.
 from __future__ import annotations
 
 import os
+import secrets
 from collections.abc import Mapping
 from pathlib import Path
-
-from interlace.store.home import make_home
 
 VERSION = "3.9.1"
 
@@ -56,7 +55,8 @@ def server_environment(home: Path, *, auth: str | None, overrides: Mapping[str, 
         auth: `user:password` the API and the UI ask for, or None.
         overrides: `PREFECT_*` settings of the operator; they win.
     """
-    inherited = {name: value for name, value in os.environ.items() if not name.startswith("PREFECT_")}
+    # Ours hold secrets and the URL of our database: nothing in that process needs them.
+    inherited = {n: v for n, v in os.environ.items() if not n.upper().startswith(("PREFECT_", "INTERLACE_"))}
     folder = prefect_home(home)
     database = folder / "prefect.db"
     places = {
@@ -64,8 +64,8 @@ def server_environment(home: Path, *, auth: str | None, overrides: Mapping[str, 
         "PREFECT_PROFILES_PATH": str(folder / "profiles.toml"),
         "PREFECT_SERVER_DATABASE_CONNECTION_URL": f"sqlite+aiosqlite:///{database}",
     }
-    secret = {"PREFECT_SERVER_API_AUTH_STRING": auth, "PREFECT_API_AUTH_STRING": auth} if auth else {}
-    return {**inherited, **_SERVER, **_SILENT, **places, **secret, **overrides}
+    credentials = {"PREFECT_SERVER_API_AUTH_STRING": auth, "PREFECT_API_AUTH_STRING": auth} if auth else {}
+    return {**inherited, **_SERVER, **_SILENT, **places, **credentials, **overrides}
 
 
 def client_environment(home: Path, *, api_url: str, auth: str | None, ca_file: Path | None) -> dict[str, str]:
@@ -104,10 +104,33 @@ def import_environment(home: Path) -> dict[str, str]:
 def prefect_home(home: Path) -> Path:
     """Give Prefect's folder under our home, made if it is missing."""
     folder = home.resolve() / "prefect"
-    make_home(folder.parent)
+    if not folder.parent.is_dir():
+        from interlace.store.home import make_home  # noqa: PLC0415 - the store's packages are not for every import
+
+        make_home(folder.parent)
     # Inputs of runs stand in Prefect's database.
     folder.mkdir(exist_ok=True, mode=0o700)
     return folder
+
+
+def own_auth(home: Path) -> str:
+    """Give the `user:password` of the embedded server of a home, made at the first call.
+
+    Other users of this machine reach its port too, and could read runs and start some.
+    """
+    path = auth_file(home)
+    if not path.exists():
+        draft = path.with_suffix(f".{os.getpid()}")
+        draft.unlink(missing_ok=True)
+        draft.touch(mode=0o600, exist_ok=False)
+        draft.write_text(f"interlace:{secrets.token_urlsafe(32)}", encoding="ascii")
+        draft.replace(path)
+    return path.read_text(encoding="ascii").strip()
+
+
+def auth_file(home: Path) -> Path:
+    """Give the file of `own_auth`; Prefect's sign-in page takes all of its text."""
+    return prefect_home(home) / "auth"
 
 
 def small_ca(folder: Path) -> Path:

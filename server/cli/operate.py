@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import time
 from typing import Annotated, Any
 
 import typer
@@ -138,3 +139,50 @@ def create_key(
     else:
         say(found["key"])
         note("keep it: it is stored as a hash and not shown again")
+
+
+@key.command("list")
+def list_keys(as_json: JsonFlag = False) -> None:
+    """The keys of the owner of this installation, the newest first; what they are is not shown again."""
+
+    async def work() -> list[dict[str, Any]]:
+        import dataclasses
+
+        from interlace.server.cli.session import platform
+
+        async with platform() as opened:
+            return [dataclasses.asdict(found) for found in await opened.store.keys.list()]
+
+    found = run_async(work(), as_json=as_json)
+    if as_json:
+        emit_json({"items": found})
+        return
+    rows = [
+        (k["id"], k["name"], *(_day(k[when]) for when in ("created_at", "last_used_at", "revoked_at")))
+        for k in found
+    ]
+    table(["id", "name", "made", "last used", "revoked"], rows, empty="No keys.")
+
+
+def _day(seconds: float | None) -> str:
+    return "" if seconds is None else time.strftime("%Y-%m-%d", time.localtime(seconds))
+
+
+@key.command("revoke")
+def revoke_key(
+    key_id: Annotated[str, typer.Argument(metavar="ID", help="The key's id, as `user key list` shows it.")],
+    as_json: JsonFlag = False,
+) -> None:
+    """End a key for good: no request with it is answered any more."""
+
+    async def work() -> None:
+        from interlace.server.cli.session import platform
+
+        async with platform() as opened:
+            await opened.store.keys.revoke(key_id)
+
+    run_async(work(), as_json=as_json)
+    if as_json:
+        emit_json({"id": key_id, "revoked": True})
+    else:
+        say(f"✓ key {key_id} is revoked")

@@ -55,3 +55,10 @@ def test_the_code_map_names_what_is_there() -> None:
                 assert (ROOT / package / path).exists(), f"{package}/{path}"
                 named += 1
     assert named > 40
+
+
+def test_messages_that_a_page_quotes_are_the_programs() -> None:
+    page = (ROOT / "docs/guide/durability.md").read_text("utf-8")
+    begin, end = re.findall(r"`(» going on with run )…([^`]*)`", page)[0]
+    for name in ("execute", "session"):
+        assert f"{begin}{{run_id}}{end}" in (ROOT / f"server/cli/{name}.py").read_text("utf-8")

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import socket
 from pathlib import Path
 from typing import Any
 
@@ -10,6 +11,8 @@ import pytest
 from typer.testing import CliRunner, Result
 
 from interlace.server.cli.main import app
+from interlace.server.lock import HomeLock
+from tests.engine.test_registry import install
 from tests.flows.documents import GREETING, chain, template
 
 
@@ -169,6 +172,39 @@ def test_the_catalogue_and_the_installation(tmp_path: Path) -> None:
     made = as_json("user", "key", "create", "--name", "ci")
     assert made["key"].startswith("il_")
     assert not (tmp_path / "home" / "server.json").exists()
+
+
+def test_keys_are_listed_and_revoked() -> None:
+    made = as_json("user", "key", "create", "--name", "ci")
+    (kept,) = as_json("user", "key", "list")["items"]
+    assert (kept["id"], kept["name"], kept["revoked_at"]) == (made["id"], "ci", None)
+    shown = interlace("user", "key", "list").stdout
+    assert made["id"] in shown
+    assert made["key"].rpartition("_")[2] not in shown + json.dumps(kept)
+    assert as_json("user", "key", "revoke", made["id"]) == {"id": made["id"], "revoked": True}
+    assert as_json("user", "key", "list")["items"][0]["revoked_at"] is not None
+    assert "nothing" in interlace("user", "key", "revoke", "nothing", code=2).stderr
+    assert as_json("user", "key", "revoke", "nothing", code=2)["error"]["type"] == "not_found"
+
+
+def test_doctor_tells_of_a_server_that_does_not_answer_and_a_broken_plug_in(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    install(tmp_path, "plug_without_licence", "raise RuntimeError('no licence')", "plug_without_licence")
+    monkeypatch.syspath_prepend(str(tmp_path))
+    home = tmp_path / "home"
+    with socket.create_server(("127.0.0.1", 0)) as taken:
+        port = taken.getsockname()[1]
+    with HomeLock(home):
+        (home / "server.json").write_text(json.dumps({"url": f"http://127.0.0.1:{port}", "pid": 1}))
+        (home / "owner.key").write_text("il_a_b")
+        found = as_json("doctor", code=1)
+    checks = {check["name"]: check for check in found["checks"]}
+    assert checks["server"]["state"] == "failed"
+    assert "does not answer" in checks["server"]["detail"]
+    assert checks["plug-in"]["state"] == "warning"
+    assert "no licence" in checks["plug-in"]["detail"]
+    assert "allow-lists" in checks
 
 
 def test_doctor(monkeypatch: pytest.MonkeyPatch) -> None:

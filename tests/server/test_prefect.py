@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import os
+import stat
 import time
 from collections.abc import AsyncIterator, Awaitable, Callable
 from datetime import UTC, datetime, timedelta
@@ -16,7 +17,7 @@ import pytest_asyncio
 from interlace.flows.link import PrefectLink
 from interlace.flows.platform import Platform
 from interlace.flows.prefect import PrefectApi
-from interlace.flows.prefect.settings import VERSION
+from interlace.flows.prefect.settings import VERSION, own_auth
 from interlace.flows.request import POOL, Request
 from interlace.flows.settings import Settings
 from interlace.server.app import living
@@ -112,6 +113,22 @@ def loopback() -> Any:
 async def test_health_says_so(served: Served) -> None:
     ready = (await served.client.get("/health/ready")).json()["prefect"]
     assert ready == {"mode": "embedded", "ready": True, "ui": served.link.ui_url, "failure": None}
+
+
+async def test_prefect_asks_for_the_credentials_of_the_home(served: Served) -> None:
+    file = served.link.credentials
+    assert file is not None
+    assert stat.S_IMODE(file.stat().st_mode) == 0o600
+    user, password = file.read_text().split(":")
+    assert own_auth(served.platform.settings.home) == f"{user}:{password}", "it is made once"
+    api = f"{served.link.ui_url}/api"
+    async with httpx2.AsyncClient() as anonymous:
+        for auth, status in [(None, 401), ((user, "wrong"), 401), ((user, password), 200)]:
+            answer = await anonymous.post(f"{api}/flow_runs/filter", json={}, auth=auth)
+            assert answer.status_code == status
+        assert (await anonymous.post(f"{api}/interlace/record", json={})).status_code == 401
+        pages = await anonymous.get(f"{served.link.ui_url}/ui-settings")
+        assert pages.json()["auth"] == "BASIC", "the pages show a form for it"
 
 
 async def test_a_run_is_shown_with_its_nodes(served: Served, loopback: Loopback) -> None:

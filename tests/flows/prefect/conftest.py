@@ -39,7 +39,7 @@ class Served:
         self.loop = asyncio.new_event_loop()
         self.thread = threading.Thread(target=self.loop.run_forever, daemon=True)
         self.thread.start()
-        self.prefect = EmbeddedPrefect(home)
+        self.prefect = EmbeddedPrefect(home, auth="interlace:of-these-tests")
 
     def call(self, work: Coroutine[Any, Any, T]) -> T:
         return asyncio.run_coroutine_threadsafe(work, self.loop).result(100)
@@ -69,6 +69,7 @@ def served(tmp_path_factory: pytest.TempPathFactory, request: pytest.FixtureRequ
         patch.setenv(
             "PREFECT_SERVER_DATABASE_CONNECTION_URL", "sqlite+aiosqlite:////nonexistent/elsewhere.db"
         )
+        patch.setenv("INTERLACE_SECRETS_TOKEN", "not-for-prefect")
         served.call(served.prefect.start())
     if not migrated.exists():
         draft = tmp_path_factory.mktemp("migrated")

@@ -53,6 +53,8 @@ async def test_it_answers_with_its_own_files_and_settings(served: Any, api: Pref
     environment = _proc(served.prefect.pid, "environ")
     assert b"elsewhere.db" not in environment
     assert b"DO_NOT_TRACK=1" in environment
+    ours = [entry for entry in environment.split(b"\0") if entry.startswith(b"INTERLACE_")]
+    assert ours == [f"INTERLACE_PARENT_PID={os.getpid()}".encode()]
 
 
 async def test_it_serves_its_pages(served: Any) -> None:
