@@ -37,8 +37,6 @@ def run_inline(execution: Execution, scope: Scope, plan: NodePlan, path: str) ->
         if isinstance(output, Output):
             execution.succeed(context, outputs_of(output), (time.perf_counter() - started) * 1000)
             return
-    except StoreError:
-        raise
     except Exception as failure:  # noqa: BLE001 - the node boundary
         _fail(execution, context, failure)
         return
@@ -49,15 +47,13 @@ async def _await_inline(
     execution: Execution, context: Context, output: Awaitable[Any], started: float
 ) -> None:
     try:
-        async with asyncio.timeout(context.plan.timeout):
+        async with asyncio.timeout(context.plan.timeout) as limit:
             result = await output
         execution.succeed(context, outputs_of(result), (time.perf_counter() - started) * 1000)
-    except TimeoutError:
-        _fail(execution, context, _too_long(context.plan))
+    except TimeoutError as failure:
+        _fail(execution, context, _too_long(context.plan) if limit.expired() else failure)
     except asyncio.CancelledError:
         _note_cancelled(execution, context.path, context.attempt)
-        raise
-    except StoreError:
         raise
     except Exception as failure:  # noqa: BLE001 - the node boundary
         _fail(execution, context, failure)
@@ -139,13 +135,13 @@ async def _one_attempt(execution: Execution, context: Context) -> NodeError | No
         await commit
     started = time.perf_counter()
     try:
-        async with asyncio.timeout(plan.timeout):
+        async with asyncio.timeout(plan.timeout) as limit:
             output = await _run(plan, context)
         execution.succeed(context, outputs_of(output), (time.perf_counter() - started) * 1000)
-    except TimeoutError:
-        return _too_long(plan)
-    except StoreError:
-        raise
+    except TimeoutError as failure:
+        if limit.expired():
+            return _too_long(plan)
+        _fail(execution, context, failure)
     except NodeError as failure:
         return failure
     except Exception as failure:  # noqa: BLE001 - the node boundary
@@ -244,5 +240,12 @@ def _too_long(plan: NodePlan) -> NodeTimeout:
 
 
 def _fail(execution: Execution, context: Context, failure: Exception) -> None:
+    """Record a node's failure.
+
+    Raises:
+        StoreError: it is not the node's: the journal is out of reach, or another process owns the run.
+    """
+    if isinstance(failure, StoreError) and failure.breaks_run:
+        raise failure
     error = as_error(failure, context.plan, context.path, context.attempt)
     execution.fail(context, error)

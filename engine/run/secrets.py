@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 from base64 import b64encode
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from typing import Any
 from urllib.parse import quote, quote_plus
 
@@ -60,3 +60,8 @@ def _forms(value: str) -> Iterator[str]:
         whole = encoded[(offset * 8 + 5) // 6 : (offset + len(raw)) * 8 // 6]
         if len(whole) >= _SHORTEST:
             yield whole
+
+
+def redactor(secrets: object) -> Callable[[Any], Any]:
+    """What masks the secrets that a run has read; without any, values pass as they are."""
+    return secrets.redact if isinstance(secrets, Secrets) else lambda value: value
