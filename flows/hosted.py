@@ -25,10 +25,12 @@ class HostedRuns:
     async def adopt(self, flow_run_id: str, workflow_id: str, inputs: Mapping[str, Any]) -> str | None:
         """Make the run of a flow run that somebody started in Prefect; None where the workflow or inputs are refused."""
         try:
-            pinned = await self._platform.documents.stored(workflow_id)
+            owner = await self._platform.store.workflows.owner(workflow_id)
+            pinned = await self._platform.documents.stored(workflow_id, owner=owner)
             request = Request(
                 inputs=inputs, trigger={"kind": "prefect", "flow_run_id": flow_run_id, **POOL},
                 environment=self._platform.settings.environment, idempotency_key=f"prefect:{flow_run_id}",
+                owner=owner,
             )  # fmt: skip
             run_id, _ = await self._platform.runner.create(pinned, request)
         except InterlaceError:

@@ -161,6 +161,21 @@ class WorkflowRepository:
             )
         return _workflow(row)
 
+    async def owner(self, workflow_id: str) -> str:
+        """Whose workflow it is that has an id.
+
+        Raises:
+            NotFoundError: nobody has a workflow of that id.
+        """
+        statement = select(workflows.c.owner).where(
+            workflows.c.id == workflow_id, workflows.c.deleted_at.is_(None)
+        )
+        row = await self._database.first(statement)
+        if row is None:
+            raise NotFoundError(f"no workflow has the id {workflow_id!r}")
+        found: str = row.owner
+        return found
+
     async def version(self, name_or_id: str, which: Which, *, owner: str = "local") -> Version:
         """One version of a workflow.
 

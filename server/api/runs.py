@@ -38,7 +38,8 @@ async def start_document(request: Request, body: StartDocument, starting: Starti
     if body.folder is not None and not is_on_this_machine(request):
         raise ApiError(403, "forbidden", "a folder of the server can be named on its own machine only")
     text = body.document if isinstance(body.document, str) else orjson.dumps(body.document).decode()
-    pinned = await starting.platform.documents.from_text(text, folder=body.folder)
+    owner = starting.caller.owner
+    pinned = await starting.platform.documents.from_text(text, folder=body.folder, owner=owner)
     return await starting.start(pinned, body)
 
 

@@ -75,7 +75,7 @@ async def list_workflows(
 @router.post("", status_code=201)
 async def push(body: Push, platform: PlatformOf, caller: Caller) -> dict[str, Any]:
     """Store a document as a new version of the workflow of its name."""
-    pinned = await platform.documents.from_text(_text(body.document))
+    pinned = await platform.documents.from_text(_text(body.document), owner=caller.owner)
     pushed = await platform.store.workflows.push(
         pinned.document.name, pinned.text, owner=caller.owner, note=body.note
     )
@@ -88,9 +88,9 @@ async def push(body: Push, platform: PlatformOf, caller: Caller) -> dict[str, An
 
 
 @router.post("/validate")
-async def validate_text(body: Text, platform: PlatformOf, _caller: Caller) -> dict[str, Any]:
+async def validate_text(body: Text, platform: PlatformOf, caller: Caller) -> dict[str, Any]:
     """All problems of a document that need not be stored; nothing is run, started or connected."""
-    found = await platform.documents.check(load(_text(body.document)))
+    found = await platform.documents.check(load(_text(body.document)), owner=caller.owner)
     return _validation(found)
 
 
@@ -130,7 +130,7 @@ async def validate_stored(
 ) -> dict[str, Any]:
     """All problems of a stored version as of now: workflows that it calls may have changed."""
     pinned = await platform.documents.stored(workflow, version, owner=caller.owner)
-    result = await platform.documents.check(load(pinned.text))
+    result = await platform.documents.check(load(pinned.text), owner=caller.owner)
     return _validation(result)
 
 

@@ -7,7 +7,7 @@ from typing import Any
 import httpx2
 import pytest
 
-from tests.flows.documents import GREETING, chain, template
+from tests.flows.documents import GREETING, chain, sub, template
 
 Problem = Callable[[httpx2.Response, int, str], dict[str, Any]]
 PATH = "/api/v1/workflows"
@@ -113,3 +113,21 @@ async def test_workflows_of_others_are_not_found(
     for name in ("greeting", pushed["id"]):
         answer = await api.request(method, f"{PATH}/{name}{path}", json=body, headers=stranger())
         problem(answer, 404, "not_found")
+
+
+async def test_calls_are_checked_against_the_callers_own_workflows(
+    api: httpx2.AsyncClient, stranger: Callable[[], dict[str, str]], problem: Problem
+) -> None:
+    await _push(api, publish=True)
+    caller = chain(sub("call", "greeting", inputs={"name": "Ada"}), name="caller")
+    await _push(api, caller)
+    body, headers = {"document": caller}, stranger()
+    problem(await api.post(PATH, json=body, headers=headers), 422, "validation")
+    problem(await api.post("/api/v1/runs", json=body, headers=headers), 422, "validation")
+    assert not (await api.post(f"{PATH}/validate", json=body, headers=headers)).json()["valid"]
+    own = {"document": GREETING, "publish": True}
+    assert (await api.post(PATH, json=own, headers=headers)).status_code == 201
+    assert (await api.post(PATH, json=body, headers=headers)).status_code == 201
+    for checked in ("validate", "caller/validate"):
+        assert (await api.post(f"{PATH}/{checked}", json=body, headers=headers)).json()["valid"]
+    assert (await api.post("/api/v1/runs?wait=20s", json=body, headers=headers)).status_code == 200
