@@ -20,6 +20,7 @@ from interlace.engine.document import Body, Document, Effects, NodeSpec
 from interlace.engine.expressions import Missing, Names
 from interlace.engine.problems import Severity
 from interlace.engine.schema import Schema
+from interlace.engine.waits import Answer
 
 OUT = "out"
 S = TypeVar("S")
@@ -182,6 +183,10 @@ class RunContext(Protocol):
         """
         ...
 
+    def now(self) -> float:
+        """Unix time in seconds, by the run's clock."""
+        ...
+
     def log(self, message: str) -> None:
         """Add a line to the run's log."""
         ...
@@ -279,3 +284,12 @@ class Node(Generic[C, O]):
         """
         del config, ctx
         raise TypeError(f"node type {type(self).kind} does not define run()")
+
+    def resume(self, state: Mapping[str, Any], answer: Answer, ctx: RunContext) -> O | Awaitable[O]:
+        """Go on after `run` raised `Suspend`: `state` is what it left there, `answer` what ended the wait.
+
+        Raises:
+            NodeError: the answer is a failure of the node.
+        """
+        del state, answer, ctx
+        raise TypeError(f"node type {type(self).kind} suspends but does not define resume()")

@@ -103,10 +103,14 @@ class Children(Protocol):
         path: str,
         wait: bool,
     ) -> ChildResult:
-        """Start (or after a crash find again) the child of `parent` at `path` and wait for its end.
+        """Start (or after a crash find again) the child of `parent` at `path` and wait until it ends or is suspended.
 
         Cancelling the call cancels the child.
         """
+        ...
+
+    async def result(self, run_id: str, *, parent: str) -> ChildResult:
+        """How a child that was suspended ended; it may be suspended again."""
         ...
 
 

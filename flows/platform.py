@@ -20,6 +20,7 @@ from interlace.flows.follow_ups import FollowUps
 from interlace.flows.node_types import node_types
 from interlace.flows.runner import Runner
 from interlace.flows.settings import Settings
+from interlace.flows.waits import RunWaits
 from interlace.resources.databases import Databases
 from interlace.resources.http import AllowList, HttpClient
 from interlace.resources.sandbox import Limits, Sandbox
@@ -85,6 +86,7 @@ class Platform:
         self.services.register(Environment, ProcessEnvironment(settings))
         self.services.register(Children, ChildRuns(self.runner))
         self.follow_ups = FollowUps(self.runner)
+        self.waits = RunWaits(self.runner, self.http)
 
     @classmethod
     async def open(cls, settings: Settings, *, clock: Clock | None = None) -> Platform:

@@ -43,7 +43,7 @@ async def living(settings: Settings) -> AsyncIterator[FastAPI]:
     link = PrefectLink.of(platform)
     starting = asyncio.create_task(link.start(), name="prefect-start") if link is not None else None
     try:
-        async with taking_over(platform.store, platform.runner):
+        async with taking_over(platform.store, platform.runner), platform.waits.watching():
             await platform.follow_ups.catch_up()
             yield create_app(platform, link)
     finally:

@@ -111,12 +111,22 @@ class Context:
             self.assigned = {}
         self.assigned[variable] = value
 
+    def now(self) -> float:
+        """Unix time in seconds, by the run's clock."""
+        return self._execution.clock.now()
+
     def log(self, message: str) -> None:
         """Add a line to the run's log."""
         self.emit("node.log", {"message": message})
 
     def emit(self, kind: str, data: Mapping[str, Any]) -> None:
-        """Add an event of this node to the journal."""
+        """Add an event of this node to the journal; passes that an earlier turn recorded are not recorded again."""
+        record = self._execution.recorded.get(self.path)
+        if record is not None and (
+            (kind == "iteration.item" and record.items.get(data["index"]) == data["status"])
+            or (kind == "loop.round" and data["round"] <= record.round)
+        ):
+            return
         self._execution.emit(kind, self.path, self.attempt, data)
 
     def service(self, protocol: type[S]) -> S:

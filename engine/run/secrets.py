@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 from base64 import b64encode
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from typing import Any
 from urllib.parse import quote, quote_plus
 
@@ -49,6 +49,15 @@ class Secrets(Mapping[str, str]):
         if isinstance(value, list | tuple):
             return type(value)(self._redacted(entry) for entry in value) if value else value
         return value
+
+
+def redaction(secrets: object) -> Callable[[Any], Any]:
+    """What hides the secrets of a run that has some."""
+    return secrets.redact if isinstance(secrets, Secrets) else _as_it_is
+
+
+def _as_it_is(value: Any) -> Any:
+    return value
 
 
 def _forms(value: str) -> Iterator[str]:
