@@ -33,7 +33,7 @@ def as_json(value: Any) -> str:
 def type_name(schema: dict[str, Any], definitions: dict[str, Any]) -> str:
     """The type of a JSON Schema in words, with a link where it is a model of its own."""
     if "anyOf" in schema or "oneOf" in schema:
-        options = [type_name(option, definitions) for option in schema.get("anyOf", schema.get("oneOf"))]
+        options = [type_name(option, definitions) for option in schema.get("anyOf") or schema["oneOf"]]
         return " or ".join(dict.fromkeys(option for option in options if option))
     if "$ref" in schema:
         name = schema["$ref"].rpartition("/")[2]

@@ -118,8 +118,8 @@ def _without_template(schema: dict[str, Any]) -> dict[str, Any]:
 
 
 def _marks(schema: dict[str, Any]) -> str:
-    hint = next((s["ui"] for s in (schema, *schema.get("anyOf", ())) if "ui" in s), {})
-    mark = {"value": " ƒ", "template": " ƒ", "expression": " ƒ!"}.get(hint.get("expression"), "")
+    hint: dict[str, Any] = next((s["ui"] for s in (schema, *schema.get("anyOf", ())) if "ui" in s), {})
+    mark = {"value": " ƒ", "template": " ƒ", "expression": " ƒ!"}.get(hint.get("expression", ""), "")
     return mark + (" secret" if hint.get("secret") else "")
 
 

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import ast
+import asyncio
+import tempfile
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -14,6 +16,7 @@ from interlace.engine.errors import StoreError, is_retryable
 from interlace.engine.events import EVENT_TYPES
 from interlace.engine.kinds import GROUPS
 from interlace.engine.validate import codes
+from interlace.flows.platform import Platform
 from interlace.flows.settings import CONFIG_FILE, Settings
 from interlace.server.app import create_app
 from interlace.server.cli.main import app
@@ -113,8 +116,8 @@ def codes_page() -> str:
     for title, group in codes.GROUPS.items():
         rows = [(code(name), entry.severity, entry.meaning) for name, entry in group.items()]
         text += f"\n## {title}\n\n{table(['code', 'severity', 'meaning'], rows)}"
-    rows = [(code(name), ", ".join(kinds)) for name, kinds in sorted(node_codes().items())]
-    text += f"\n## Codes of node types\n\nA type's own check of its config; the message says what is wrong.\n\n{table(['code', 'types'], rows)}"
+    own = [(code(name), ", ".join(kinds)) for name, kinds in sorted(node_codes().items())]
+    text += f"\n## Codes of node types\n\nA type's own check of its config; the message says what is wrong.\n\n{table(['code', 'types'], own)}"
     return text + (
         "\n## Inputs\n\n| code | severity | meaning |\n|---|---|---|\n"
         "| `inputs` | error | The inputs of a run do not fit the workflow's `inputs`. |\n"
@@ -203,9 +206,19 @@ def events_page() -> str:
 # -- HTTP --------------------------------------------------------------------------------------------------------------
 
 
+async def api_schema() -> dict[str, Any]:
+    """The OpenAPI document of a server with default settings."""
+    with tempfile.TemporaryDirectory() as home:
+        platform = await Platform.open(Settings(home=Path(home)))
+        try:
+            return create_app(platform).openapi()
+        finally:
+            await platform.close()
+
+
 def routes_page() -> str:
     """Every route of the HTTP API."""
-    schema = create_app(Settings(prefect="off")).openapi()
+    schema = asyncio.run(api_schema())
     definitions = schema["components"]["schemas"]
     rows, details = [], ""
     for path, entry in schema["paths"].items():

@@ -24,10 +24,16 @@ _POOL_SECONDS = 60.0
 log = structlog.get_logger("interlace.runner")
 
 
-async def take_over(store: Store, runner: Runner) -> list[str]:
-    """Resume every unfinished run that no living process owns; gives their ids."""
-    await expire_dead(store)
-    return [run.id for run in await store.runs.unfinished() if await _take(store, runner, run)]
+async def take_over(store: Store, runner: Runner, *, local: bool = False) -> list[str]:
+    """Resume every unfinished run that no living process owns; gives their ids.
+
+    With `local` only runs that a process of this machine had: a command on somebody's machine does not become a worker
+    of the servers that it shares a database with.
+    """
+    await expire_dead(store, runner)
+    found = await store.runs.unfinished()
+    mine = [run for run in found if not local or _host(run) == socket.gethostname()]
+    return [run.id for run in mine if await _take(store, runner, run)]
 
 
 async def _take(store: Store, runner: Runner, run: Run) -> bool:
@@ -44,24 +50,25 @@ async def _take(store: Store, runner: Runner, run: Run) -> bool:
         return False
 
 
-async def expire_dead(store: Store) -> None:
+async def expire_dead(store: Store, runner: Runner) -> None:
     """End the leases of processes of this machine that are gone.
 
-    A lease owner is `host:pid:…`; one of this host whose process is gone cannot come back. Owners on other hosts are
-    left until their leases run out.
+    A lease owner is `host:pid:…`; one of this host whose process is gone cannot come back, and one with our own number
+    is an earlier process (in a container every one may be number 1). Owners on other hosts are left until their leases
+    run out.
     """
     page = await store.runs.list(status={"queued", "running"}, limit=1000)
-    for owner in {run.lease_owner for run in page.items if run.lease_owner}:
+    for owner in {run.lease_owner for run in page.items if run.lease_owner} - {runner.owner}:
         host, pid, *_ = owner.split(":")
         if host == socket.gethostname() and pid.isdigit() and not _alive(int(pid)):
             await store.runs.renew(owner, 0.0)
 
 
 @contextlib.asynccontextmanager
-async def taking_over(store: Store, runner: Runner) -> AsyncIterator[list[str]]:
+async def taking_over(store: Store, runner: Runner, *, local: bool = False) -> AsyncIterator[list[str]]:
     """Take over now and every few seconds while the block runs; gives those taken over at once."""
-    first = await take_over(store, runner)
-    task = asyncio.create_task(_keep_looking(store, runner), name="interlace-orphans")
+    first = await take_over(store, runner, local=local)
+    task = asyncio.create_task(_keep_looking(store, runner, local=local), name="interlace-orphans")
     try:
         yield first
     finally:
@@ -70,11 +77,11 @@ async def taking_over(store: Store, runner: Runner) -> AsyncIterator[list[str]]:
             await task
 
 
-async def _keep_looking(store: Store, runner: Runner) -> None:
+async def _keep_looking(store: Store, runner: Runner, *, local: bool) -> None:
     while True:
         await asyncio.sleep(_LOOK_SECONDS)
         try:
-            for run_id in await take_over(store, runner):
+            for run_id in await take_over(store, runner, local=local):
                 log.info("going on with an interrupted run", run=run_id)
         except InterlaceError as error:
             log.warning("unfinished runs could not be looked up", error=str(error))
@@ -92,8 +99,14 @@ async def _abandoned(store: Store, run: Run) -> bool:
     return (await store.runs.get(run.parent_run_id)).status in FINAL
 
 
+def _host(run: Run) -> str | None:
+    return None if run.lease_owner is None else run.lease_owner.partition(":")[0]
+
+
 def _alive(pid: int) -> bool:
-    """Whether a process of this machine lives."""
+    """Whether another process of this machine lives."""
+    if pid == os.getpid():
+        return False
     try:
         os.kill(pid, 0)
     except ProcessLookupError:

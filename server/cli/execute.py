@@ -23,7 +23,7 @@ from interlace.flows.request import Request
 from interlace.server.cli.inputs import read_inputs
 from interlace.server.cli.output import note
 from interlace.server.cli.progress import Progress
-from interlace.server.cli.session import platform
+from interlace.server.cli.session import is_shared, platform
 from interlace.server.client import ServerClient, find_server
 from interlace.server.lock import is_held
 from interlace.store.errors import ConflictError, NotFoundError
@@ -80,7 +80,7 @@ async def _in_process(opened: Platform, pinned: Pinned, inputs: dict[str, Any], 
     runner = opened.runner
     if job.via is not None:
         note("! no server of this home runs, so the run starts here and not in Prefect's work pool")
-    async with taking_over(opened.store, runner) as resumed:
+    async with taking_over(opened.store, runner, local=is_shared(opened)) as resumed:
         for run_id in resumed:
             note(f"» going on with run {run_id}, which was interrupted")
         request = Request(inputs=inputs, environment=opened.settings.environment)

@@ -47,9 +47,9 @@ def list_runs(
 
     async def work() -> dict[str, Any]:
         from interlace.flows.report import summary
-        from interlace.server.cli.session import platform
+        from interlace.server.cli.session import runs
 
-        async with platform() as opened:
+        async with runs() as opened:
             workflow_id = None if workflow is None else (await opened.store.workflows.get(workflow)).id
             page = await opened.store.runs.list(
                 status=set(status) if status else None, workflow_id=workflow_id, limit=limit, cursor=cursor
@@ -77,9 +77,9 @@ def show(run_id: RunId, as_json: JsonFlag = False) -> None:
 
     async def work() -> dict[str, Any]:
         from interlace.flows.report import run_report
-        from interlace.server.cli.session import platform
+        from interlace.server.cli.session import runs
 
-        async with platform() as opened:
+        async with runs() as opened:
             return await run_report(opened.store, opened.documents, await _find(opened.store, run_id))
 
     report = run_async(work(), as_json=as_json)
@@ -119,10 +119,10 @@ def events(
     import orjson
 
     async def work() -> list[Event]:
-        from interlace.server.cli.session import platform
+        from interlace.server.cli.session import runs
 
         found: list[Event] = []
-        async with platform() as opened:
+        async with runs() as opened:
             run = await _find(opened.store, run_id)
             if follow:
                 async for event in opened.store.events.follow(run, after):
@@ -158,9 +158,9 @@ def why(
 
     async def work() -> dict[str, Any]:
         from interlace.flows.report import why as reason
-        from interlace.server.cli.session import platform
+        from interlace.server.cli.session import runs
 
-        async with platform() as opened:
+        async with runs() as opened:
             return await reason(opened.store, opened.documents, await _find(opened.store, run_id), node)
 
     found = run_async(work(), as_json=as_json)
@@ -180,7 +180,7 @@ def cancel(run_id: RunId, as_json: JsonFlag = False) -> None:
 
         async with platform() as opened:
             found = await _find(opened.store, run_id)
-            await expire_dead(opened.store)
+            await expire_dead(opened.store, opened.runner)
             asked = await opened.runner.cancel(found)
             result = await opened.runner.wait(found, 10.0)
             status = result.status if result is not None else "running"
@@ -205,9 +205,9 @@ def export(
 
     async def work() -> dict[str, Any]:
         from interlace.flows.export import export_run
-        from interlace.server.cli.session import platform
+        from interlace.server.cli.session import runs
 
-        async with platform() as opened:
+        async with runs() as opened:
             return await export_run(opened.store, opened.documents, await _find(opened.store, run_id))
 
     found = run_async(work(), as_json=as_json)

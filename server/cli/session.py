@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import contextlib
 from collections.abc import AsyncIterator
 from typing import TYPE_CHECKING
@@ -9,6 +10,8 @@ from typing import TYPE_CHECKING
 if TYPE_CHECKING:
     from interlace.flows.platform import Platform
     from interlace.store import Store
+
+_RESUME_SECONDS = 30.0
 
 
 @contextlib.asynccontextmanager
@@ -23,7 +26,32 @@ async def platform() -> AsyncIterator[Platform]:
     try:
         yield opened
     finally:
-        await opened.close()
+        await opened.close(opened.settings.drain)
+
+
+@contextlib.asynccontextmanager
+async def runs() -> AsyncIterator[Platform]:
+    """The platform for a look at runs: those that a crash interrupted go on first, unless a server sees to them.
+
+    What takes longer than half a minute is left again where it stands, for the next command or server.
+    """
+    from interlace.flows.orphans import take_over
+    from interlace.server.cli.output import note
+    from interlace.server.lock import is_held
+
+    async with platform() as opened:
+        if not await asyncio.to_thread(is_held, opened.settings.home.resolve()):
+            for run_id in await take_over(opened.store, opened.runner, local=is_shared(opened)):
+                note(f"» going on with run {run_id}, which was interrupted")
+            with contextlib.suppress(TimeoutError):
+                async with asyncio.timeout(_RESUME_SECONDS):
+                    await opened.runner.idle()
+        yield opened
+
+
+def is_shared(opened: Platform) -> bool:
+    """Whether other machines may use the same database."""
+    return opened.store.database.location.kind != "sqlite"
 
 
 @contextlib.asynccontextmanager

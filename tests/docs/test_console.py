@@ -21,8 +21,10 @@ PLUG_IN = ROOT / "docs" / "guide" / "node-type.md"
 @pytest.mark.parametrize(
     "page", [path for path in SHOWN if path != PLUG_IN], ids=lambda path: path.relative_to(ROOT).as_posix()
 )
-def test_the_console_prints_what_the_page_shows(page: Path, tmp_path: Path) -> None:
-    assert follow(page, Terminal(tmp_path)) > 0
+def test_the_console_prints_what_the_page_shows(
+    page: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    assert follow(page, Terminal(tmp_path, monkeypatch)) > 0
 
 
 def commands() -> Iterator[tuple[str, list[str]]]:

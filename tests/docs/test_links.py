@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import re
+
 import pytest
 
 from tests.docs.pages import NAMES, PAGES, ROOT, anchors, links
@@ -35,3 +37,21 @@ def test_the_pictures_are_self_contained() -> None:
         assert text.count("http") == 1, "only the name space of SVG"
         assert "<script" not in text
         assert f"docs/images/{name}" in (ROOT / "README.md").read_text("utf-8")
+
+
+def test_the_code_map_names_what_is_there() -> None:
+    """First cells of the map's tables are paths, in the package that the heading names."""
+    text = (ROOT / "ARCHITECTURE.md").read_text("utf-8")
+    assert len(text.splitlines()) <= 200
+    named = 0
+    for section in text.partition("## Code map")[2].partition("\n## ")[0].split("\n### ")[1:]:
+        package = (
+            section.partition(":")[0]
+            if section.split(":")[0] in ("engine", "store", "resources", "flows", "server")
+            else ""
+        )
+        for line in section.splitlines():
+            for path in re.findall(r"`([\w./]+)`", line.split("|")[1]) if line.startswith("| `") else []:
+                assert (ROOT / package / path).exists(), f"{package}/{path}"
+                named += 1
+    assert named > 40

@@ -9,6 +9,8 @@ import sys
 import zipfile
 from pathlib import Path
 
+import pytest
+
 from tests.docs.console import Terminal, follow
 from tests.docs.pages import ROOT, blocks
 
@@ -34,18 +36,34 @@ def install(folder: Path) -> Path:
     return site
 
 
-def test_the_plug_in_works(tmp_path: Path) -> None:
+def test_the_plug_in_works(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     site = install(tmp_path)
-    terminal = Terminal(tmp_path, PYTHONPATH=str(site))
-    assert follow(PAGE, terminal) > 0
-    entry = json.loads("\n".join(terminal.run("interlace nodes WORD_COUNT --json")))
-    assert (entry["type"], entry["handles"]) == ("WORD_COUNT", ["out", "error"])
-    assert json.loads("\n".join(terminal.run("interlace validate words.yaml --json")))["valid"] is True
-    without = Terminal(tmp_path)
-    report = json.loads("\n".join(without.run("interlace validate words.yaml --json")))
+    terminal = Terminal(tmp_path, monkeypatch)
+    with monkeypatch.context() as installed:
+        installed.syspath_prepend(str(site))
+        assert follow(PAGE, terminal) > 0
+        entry = json.loads("\n".join(terminal.run("interlace nodes WORD_COUNT --json")))
+        assert (entry["type"], entry["handles"]) == ("WORD_COUNT", ["out", "error"])
+        assert json.loads("\n".join(terminal.run("interlace validate words.yaml --json")))["valid"] is True
+    sys.modules.pop("interlace_words")
+    report = json.loads("\n".join(terminal.run("interlace validate words.yaml --json")))
     assert "unknown_type" in {problem["code"] for problem in report["problems"]}
+
+
+def test_the_test_of_the_plug_in_passes(tmp_path: Path) -> None:
+    site = install(tmp_path)
+    arguments = [
+        "-q",
+        "-p",
+        "no:cacheprovider",
+        "-p",
+        "no:xdist",
+        "--rootdir",
+        str(tmp_path),
+        "test_words.py",
+    ]
     done = subprocess.run(
-        [sys.executable, "-m", "pytest", "-q", "-p", "no:cacheprovider", "-p", "no:xdist", "--rootdir", tmp_path, "test_words.py"],
+        [sys.executable, "-m", "pytest", *arguments],
         cwd=tmp_path / "source", env={**os.environ, "PYTHONPATH": str(site)}, check=False, capture_output=True, text=True,
     )  # fmt: skip
     assert done.returncode == 0, done.stdout

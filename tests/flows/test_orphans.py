@@ -50,6 +50,21 @@ async def test_runs_of_the_living_and_of_other_hosts_are_left(platform: Platform
     assert await take_over(platform.store, platform.runner) == []
 
 
+async def test_an_earlier_process_of_our_own_number_is_dead(platform: Platform) -> None:
+    run_id = await _left_behind(platform, f"{socket.gethostname()}:{os.getpid()}:earlier")
+    assert await take_over(platform.store, platform.runner) == [run_id]
+    await platform.runner.idle()
+
+
+async def test_a_command_takes_only_what_this_machine_left(platform: Platform, dead: int) -> None:
+    here = await _left_behind(platform, f"{socket.gethostname()}:{dead}:abc")
+    pinned = await platform.documents.from_text(GREETING)
+    anybodys, _ = await platform.runner.create(pinned, Request(inputs={"name": "Ada"}))
+    assert await take_over(platform.store, platform.runner, local=True) == [here]
+    assert await take_over(platform.store, platform.runner) == [anybodys]
+    await platform.runner.idle()
+
+
 async def test_a_fresh_run_of_the_pool_waits_for_the_pool(
     platform: Platform, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -6,15 +6,18 @@ import asyncio
 import os
 import time
 from collections.abc import AsyncIterator, Awaitable, Callable
+from datetime import UTC, datetime, timedelta
 from typing import Any
 
 import httpx2
 import pytest
+import pytest_asyncio
 
 from interlace.flows.link import PrefectLink
 from interlace.flows.platform import Platform
 from interlace.flows.prefect import PrefectApi
 from interlace.flows.prefect.settings import VERSION
+from interlace.flows.request import POOL, Request
 from interlace.flows.settings import Settings
 from interlace.server.app import living
 from tests.flows.documents import GREETING, chain, http, sub, template
@@ -75,7 +78,7 @@ def _clean() -> Any:
         yield
 
 
-@pytest.fixture(scope="module", loop_scope="module")
+@pytest_asyncio.fixture(scope="module", loop_scope="module")
 async def served(
     tmp_path_factory: pytest.TempPathFactory, request: pytest.FixtureRequest, _clean: None
 ) -> AsyncIterator[Served]:
@@ -198,3 +201,22 @@ async def test_http_nodes_never_reach_prefect(served: Served) -> None:
         "/api/v1/runs?wait=20s", json={"document": chain(http("call", f"{served.link.ui_url}/api/health"))}
     )
     assert answer.json()["error"]["type"] == "blocked_address"
+
+
+async def test_a_pool_run_that_ended_outside_the_pool_is_settled(served: Served) -> None:
+    runner, store = served.platform.runner, served.platform.store
+    pinned = await served.platform.documents.from_text(GREETING)
+    request = Request(inputs={"name": "Ada"}, trigger={"kind": "api", **POOL})
+    run_id, _ = await runner.create(pinned, request)
+    later = datetime.now(UTC) + timedelta(minutes=30)
+    host = served.link._host
+    assert host is not None
+    await host.ensure_deployment("file:greeting", "greeting", {})
+    flow_run_id = await host.submit("file:greeting", run_id, {}, (), later)
+    await store.runs.mirrored([(run_id, "queued", flow_run_id)])
+    assert await runner.resume(await store.runs.get(run_id))
+    await runner.wait(run_id, 20)
+    (run,) = [run for run in await store.runs.to_mirror() if run.id == run_id]
+    await served.link._settle(host, run)
+    await served.flow_run(run_id, "Completed")
+    assert run_id not in {run.id for run in await store.runs.to_mirror()}

@@ -25,7 +25,8 @@ EMPTY = "def main():\n    return {}"
 
 
 @pytest_asyncio.fixture
-async def fresh() -> AsyncIterator[Sandbox]:
+async def fresh(children: Callable[[], set[int]]) -> AsyncIterator[Sandbox]:
+    del children  # looked before this sandbox has processes
     made = Sandbox(engine="bwrap")
     status = await made.check()
     if not status.available:
