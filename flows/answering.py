@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
-from datetime import UTC, datetime
 from typing import Any
 
 from interlace.engine.errors import InvalidDocument
@@ -12,6 +11,7 @@ from interlace.engine.inputs import prepare_inputs
 from interlace.engine.problems import Problem, nearest
 from interlace.engine.waits import Answer
 from interlace.flows.people import Person
+from interlace.flows.report import instant_text
 from interlace.store import Store
 from interlace.store.errors import ConflictError
 from interlace.store.wait_row import Wait
@@ -30,9 +30,9 @@ class Answered(ConflictError):  # noqa: N818 - the name says what happened
             wait.status,
         )
         if wait.status == "answered":
-            text = f"{wait.answered_by} answered {wait.action!r} {_moment(wait.answered_at)}"
+            text = f"{wait.answered_by} answered {wait.action!r} at {instant_text(wait.answered_at or 0.0)}"
         elif wait.status == "timed_out":
-            text = f"nobody answered in time; it ended {_moment(wait.answered_at)}"
+            text = f"nobody answered in time; it ended at {instant_text(wait.answered_at or 0.0)}"
         else:
             text = "it is not needed any more: its run went on without it or ended"
         super().__init__(f"request {wait.id} takes no answer: {text}")
@@ -110,7 +110,3 @@ def check_answer(wait: Wait, given: Given, person: Person) -> dict[str, Any]:
 
 def _of_form(field: str | None) -> str:
     return f"form{(field or '').removeprefix('inputs')}"
-
-
-def _moment(at: float | None) -> str:
-    return "" if at is None else datetime.fromtimestamp(at, UTC).strftime("%Y-%m-%d %H:%M:%S UTC")

@@ -43,7 +43,12 @@ def run_inline(execution: Execution, scope: Scope, plan: NodePlan, path: str) ->
     except StoreError:
         raise
     except Suspend as suspend:
-        output = _suspend_inline(execution, context, suspend)
+        work = Attempts(execution, scope, plan, path)
+        work.phase = "node"
+        wait = work.note_suspended(suspend)
+        if suspend.announce is None:
+            return
+        output = work.announce(suspend, wait)
     except Exception as failure:  # noqa: BLE001 - the node boundary
         _fail(execution, context, failure)
         return
@@ -69,19 +74,13 @@ async def _await_inline(
         _fail(execution, context, failure)
 
 
-async def _suspend_inline(execution: Execution, context: Context, suspend: Suspend) -> None:
-    work = Attempts(execution, context.scope, context.plan, context.path)
-    work.phase = "node"
-    await work.suspend(suspend)
-
-
 async def run_attempts(execution: Execution, scope: Scope, plan: NodePlan, path: str) -> None:
     """Run a node as a task: what stands before it first, then attempts until success, a wait or the last failure."""
     work = Attempts(execution, scope, plan, path)
     try:
         await work.run()
     except Suspend as suspend:
-        await work.suspend(suspend)
+        await work.announce(suspend, work.note_suspended(suspend))
     except asyncio.CancelledError:
         _note_cancelled(execution, path, work.attempt)
         raise
@@ -107,7 +106,7 @@ class Attempts:
         """Run until the node has succeeded or failed.
 
         Raises:
-            Suspend: it waits; `suspend` records that.
+            Suspend: it waits.
             NodeError: it failed before or between attempts.
         """
         if self.plan.spec.wait is not None:
@@ -130,14 +129,17 @@ class Attempts:
             self.attempt, self.retries = self.attempt + 1, self.retries + 1
             self.record = None
 
-    async def suspend(self, suspend: Suspend) -> None:
-        """Record the wait and let go of the node."""
+    def note_suspended(self, suspend: Suspend) -> str:
+        """Record the wait and let go of the node; gives the wait's id."""
         record = Recorded(
             status="suspended", attempt=self.attempt, retries=self.retries, variables=dict(self._written or {}),
             confirmed=self.confirmed,
         )  # fmt: skip
         node = Suspended(scope=self.scope, plan=self.plan, path=self.path, record=record)
-        wait = self.execution.waits.suspend(node, suspend.wanted, self.phase)
+        return self.execution.waits.suspend(node, suspend.wanted, self.phase)
+
+    async def announce(self, suspend: Suspend, wait: str) -> None:
+        """Tell the world of a wait, once it is durable."""
         if suspend.announce is not None:
             await self.execution.commit()
             await suspend.announce(wait)
