@@ -14,7 +14,7 @@ from pydantic import SecretStr
 
 from interlace.flows.documents import Pinned
 from interlace.flows.platform import Platform
-from interlace.flows.runner import Request
+from interlace.flows.request import Request
 from interlace.flows.settings import Settings
 
 

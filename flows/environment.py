@@ -13,16 +13,20 @@ ENV_PREFIX, SECRET_PREFIX = "INTERLACE_ENV_", "INTERLACE_SECRETS_"
 
 
 class ProcessEnvironment:
-    """Implements `Environment`: `[environments.NAME]` of interlace.toml below `INTERLACE_ENV_*` variables."""
+    """Implements `Environment`: `[environments.NAME]` of interlace.toml below `INTERLACE_ENV_*` variables.
+
+    The names of variables are read as they are written and in lower case.
+    """
 
     def __init__(self, settings: Settings) -> None:
         self._name = settings.environment
         self._values = {
             **settings.environments.get(settings.environment, {}),
             **{
-                key[len(ENV_PREFIX) :].lower(): value
+                spelled: value
                 for key, value in os.environ.items()
                 if key.startswith(ENV_PREFIX)
+                for spelled in (key[len(ENV_PREFIX) :], key[len(ENV_PREFIX) :].lower())
             },
         }
 

@@ -183,7 +183,8 @@ class Runner:
             "%Y-%m-%dT%H:%M:%SZ", time.gmtime(row.scheduled_for)
         )  # fmt: skip
         return RunInfo(
-            id=run_id, workflow=pinned.document.name, started_at=started or self.clock.now(), trigger=row.trigger,
+            id=run_id, workflow=pinned.document.name, started_at=started or self.clock.now(),
+            trigger={key: value for key, value in row.trigger.items() if key != "folder"},  # a path of this machine
             environment=row.environment, scheduled_for=scheduled, depth=row.depth,
         )  # fmt: skip
 

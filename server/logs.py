@@ -23,6 +23,11 @@ def configure(*, quiet: bool = False) -> None:
             renderer,
         ],
         wrapper_class=structlog.make_filtering_bound_logger(logging.WARNING if quiet else logging.INFO),
-        logger_factory=structlog.PrintLoggerFactory(sys.stderr),
+        logger_factory=_to_stderr,
         cache_logger_on_first_use=False,
     )
+
+
+def _to_stderr(*_arguments: object) -> structlog.PrintLogger:
+    """Standard error as it is when something is logged, not as it was when the log was set up."""
+    return structlog.PrintLogger(sys.stderr)

@@ -41,17 +41,9 @@ class Execution:
     """Runs one plan once. `await run()` gives the result; `cancel()` ends it early."""
 
     def __init__(
-        self,
-        plan: Plan,
-        info: RunInfo,
-        names: Mapping[str, Any],
-        *,
-        journal: Journal,
-        services: Services,
-        clock: Clock,
-        recorded: Mapping[str, Recorded] | None = None,
-        answers: Mapping[str, Answer] | None = None,
-    ) -> None:
+        self, plan: Plan, info: RunInfo, names: Mapping[str, Any], *, journal: Journal, services: Services,
+        clock: Clock, recorded: Mapping[str, Recorded] | None = None, answers: Mapping[str, Answer] | None = None,
+    ) -> None:  # fmt: skip
         self.plan = plan
         self.info = info
         self.journal = journal
@@ -264,13 +256,9 @@ class Execution:
         self._note_success(scope, plan, outputs, handles, context.why)
 
     def _note_success(
-        self,
-        scope: Scope,
-        plan: NodePlan,
-        outputs: dict[str, Any],
-        handles: tuple[str, ...],
+        self, scope: Scope, plan: NodePlan, outputs: dict[str, Any], handles: tuple[str, ...],
         why: Mapping[str, str] | None,
-    ) -> None:
+    ) -> None:  # fmt: skip
         scope.names[plan.id] = NodeOutputs(outputs)
         if why:
             scope.why = scope.why or {}

@@ -106,7 +106,7 @@ async def test_pages_and_deleting(api: httpx2.AsyncClient, problem: Problem) -> 
         ("POST", "/test-node", {"node": "greet"}),
     ],
 )  # fmt: skip
-async def test_workflows_of_others_are_not_found(  # noqa: PLR0917 - fixtures
+async def test_workflows_of_others_are_not_found(
     api: httpx2.AsyncClient, problem: Problem, stranger: Any, method: str, path: str, body: Any
 ) -> None:
     pushed = await _push(api, publish=True)
