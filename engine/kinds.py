@@ -79,6 +79,7 @@ _CONNECTIONS = {
     "insecure_redirect": "A redirect leads from https to http.",
     "too_many_redirects": "More than five redirects.",
     "too_large": "The answer is larger than the limit.",
+    "callback_timeout": "The other side did not call back in time.",
     "pagination": "The pages of a list cannot be followed.",
 }
 

@@ -163,6 +163,10 @@ class RunContext(Protocol):
         """Choose the handles whose edges are taken; `out` when never called."""
         ...
 
+    def is_connected(self, handle: str) -> bool:
+        """Whether an edge leaves from a handle."""
+        ...
+
     def explain(self, handle: str, reason: str) -> None:
         """Say why a handle was not taken; shown as the reason of the nodes that are skipped for it."""
         ...

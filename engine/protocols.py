@@ -80,6 +80,14 @@ class Environment(Protocol):
         ...
 
 
+class Callbacks(Protocol):
+    """Where other systems call back."""
+
+    def url(self, token: str) -> str:
+        """The URL that ends the wait of a token."""
+        ...
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ChildResult:
     """How a child run ended."""

@@ -29,7 +29,9 @@ class Answered(ConflictError):  # noqa: N818 - the name says what happened
             wait.action,
             wait.status,
         )
-        if wait.status == "answered":
+        if wait.status == "answered" and wait.kind == "callback":
+            text = f"it was called already at {instant_text(wait.answered_at or 0.0)}"
+        elif wait.status == "answered":
             text = f"{wait.answered_by} answered {wait.action!r} at {instant_text(wait.answered_at or 0.0)}"
         elif wait.status == "timed_out":
             text = f"nobody answered in time; it ended at {instant_text(wait.answered_at or 0.0)}"

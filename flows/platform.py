@@ -11,7 +11,15 @@ from urllib.parse import urlsplit
 
 import structlog
 
-from interlace.engine.protocols import Children, Clock, CodeResult, CodeRunner, Environment, Services
+from interlace.engine.protocols import (
+    Callbacks,
+    Children,
+    Clock,
+    CodeResult,
+    CodeRunner,
+    Environment,
+    Services,
+)
 from interlace.engine.registry import Registry
 from interlace.flows.children import ChildRuns
 from interlace.flows.documents import Documents
@@ -23,6 +31,7 @@ from interlace.flows.settings import Settings
 from interlace.flows.waits import RunWaits
 from interlace.resources.databases import Databases
 from interlace.resources.http import AllowList, HttpClient
+from interlace.resources.http.callback_setting import PATH
 from interlace.resources.sandbox import Limits, Sandbox
 from interlace.store import Store
 
@@ -46,6 +55,17 @@ class SandboxedCode:
         return await self._sandbox.run(
             code, inputs, limits=limits, fast=fast, packages=packages, network=network
         )
+
+
+class CallbackUrls:
+    """Implements `Callbacks`; `base` is set by the server once it knows where it listens."""
+
+    def __init__(self, settings: Settings) -> None:
+        self.base = settings.public_url or f"http://{settings.host}:{settings.port}"
+
+    def url(self, token: str) -> str:
+        """The URL that ends the wait of a token."""
+        return f"{self.base.rstrip('/')}{PATH}{token}"
 
 
 class Platform:
@@ -85,6 +105,8 @@ class Platform:
         self.services.register(CodeRunner, SandboxedCode(self.sandbox))
         self.services.register(Environment, ProcessEnvironment(settings))
         self.services.register(Children, ChildRuns(self.runner))
+        self.callbacks = CallbackUrls(settings)
+        self.services.register(Callbacks, self.callbacks)
         self.follow_ups = FollowUps(self.runner)
         self.waits = RunWaits(self.runner, self.http)
 

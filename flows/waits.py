@@ -8,17 +8,20 @@ from __future__ import annotations
 
 import asyncio
 import contextlib
+import time
 from collections.abc import AsyncIterator, Awaitable, Callable
+from typing import Any
 
 import structlog
 
 from interlace.engine.errors import InterlaceError
 from interlace.engine.run import RunResult
 from interlace.engine.waits import Answer
-from interlace.flows.answering import Given, record_answer
+from interlace.flows.answering import Answered, Given, record_answer
 from interlace.flows.people import Person
 from interlace.flows.runner import Runner
 from interlace.resources.http import HttpClient
+from interlace.resources.http.callback_setting import token_hash
 from interlace.resources.notices import post_notice
 from interlace.store.errors import NotFoundError
 from interlace.store.run_row import FINAL, Run
@@ -26,6 +29,8 @@ from interlace.store.wait_row import Wait
 
 _LOOK_SECONDS = 0.5
 _SOON_SECONDS = 0.01
+_EARLY_SECONDS = 5.0
+"""So long a callback is held whose request is still being answered."""
 
 log = structlog.get_logger("interlace.waits")
 
@@ -51,6 +56,24 @@ class RunWaits:
         if wait.status == "answered":
             await self.wake(wait.run_id)
         return wait
+
+    async def call_back(self, token: str, body: Any) -> None:
+        """Take a call from outside and let the run go on.
+
+        Raises:
+            NotFoundError: no such URL was given out; one that is called before its request has been answered is
+                waited for.
+            Answered: it was called already, or is not waited for any more.
+        """
+        key, end = token_hash(token), time.monotonic() + _EARLY_SECONDS
+        while (wait := await self._store.waits.by_token(key)) is None:
+            if time.monotonic() > end:
+                raise NotFoundError("this callback is unknown")
+            await asyncio.sleep(_EARLY_SECONDS / 50)
+        answer = Answer(action="called", form={"body": body}, at=self._runner.clock.now())
+        if wait.status != "pending" or not await self._store.waits.settle(wait, "answered", answer):
+            raise Answered(await self._store.waits.get(wait.id))
+        await self.wake(wait.run_id)
 
     async def wake(self, run_id: str) -> None:
         """Hand a run what has come for it: at once where it is active here, else it is taken up if nobody has it."""

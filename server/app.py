@@ -14,7 +14,7 @@ from interlace.flows.orphans import taking_over
 from interlace.flows.platform import Platform
 from interlace.flows.settings import Settings
 from interlace.server import pages, problems
-from interlace.server.api import approvals, catalogue, files, runs, workflows
+from interlace.server.api import approvals, callbacks, catalogue, files, runs, workflows
 from interlace.server.guard import Guard
 
 
@@ -30,6 +30,7 @@ def create_app(platform: Platform, link: PrefectLink | None = None) -> FastAPI:
         workflows.router,
         runs.router,
         approvals.router,
+        callbacks.router,
         files.router,
         catalogue.router,
         pages.router,

@@ -88,6 +88,10 @@ class Context:
         """Choose the handles whose edges are taken."""
         self.taken = handles
 
+    def is_connected(self, handle: str) -> bool:
+        """Whether an edge leaves from a handle."""
+        return any(handle == known for known, _target in self.plan.outgoing)
+
     def explain(self, handle: str, reason: str) -> None:
         """Say why a handle was not taken."""
         if self.why is None:
