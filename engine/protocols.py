@@ -83,8 +83,8 @@ class Environment(Protocol):
 class Callbacks(Protocol):
     """Where other systems call back."""
 
-    def url(self, token: str) -> str:
-        """The URL that ends the wait of a token."""
+    def new(self) -> tuple[str, str]:
+        """A new token, which nobody else can make, and the URL that ends the wait of it."""
         ...
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import secrets
 import socket
 from collections.abc import Mapping, Sequence
 from pathlib import Path
@@ -21,6 +22,7 @@ from interlace.engine.protocols import (
     Services,
 )
 from interlace.engine.registry import Registry
+from interlace.flows.callbacks import CallbackUrls
 from interlace.flows.children import ChildRuns
 from interlace.flows.documents import Documents
 from interlace.flows.environment import ProcessEnvironment
@@ -31,7 +33,6 @@ from interlace.flows.settings import Settings
 from interlace.flows.waits import RunWaits
 from interlace.resources.databases import Databases
 from interlace.resources.http import AllowList, HttpClient
-from interlace.resources.http.callback_setting import PATH
 from interlace.resources.sandbox import Limits, Sandbox
 from interlace.store import Store
 
@@ -55,17 +56,6 @@ class SandboxedCode:
         return await self._sandbox.run(
             code, inputs, limits=limits, fast=fast, packages=packages, network=network
         )
-
-
-class CallbackUrls:
-    """Implements `Callbacks`; `base` is set by the server once it knows where it listens."""
-
-    def __init__(self, settings: Settings) -> None:
-        self.base = settings.public_url or f"http://{settings.host}:{settings.port}"
-
-    def url(self, token: str) -> str:
-        """The URL that ends the wait of a token."""
-        return f"{self.base.rstrip('/')}{PATH}{token}"
 
 
 class Platform:
@@ -108,7 +98,7 @@ class Platform:
         self.callbacks = CallbackUrls(settings)
         self.services.register(Callbacks, self.callbacks)
         self.follow_ups = FollowUps(self.runner)
-        self.waits = RunWaits(self.runner, self.http)
+        self.waits = RunWaits(self.runner, self.http, self.callbacks)
 
     @classmethod
     async def open(cls, settings: Settings, *, clock: Clock | None = None) -> Platform:
@@ -120,6 +110,7 @@ class Platform:
         url = None if settings.database_url is None else settings.database_url.get_secret_value()
         store = await Store.open(url, settings.home.resolve(), durability=settings.durability)
         platform = cls(settings, store, node_types(), clock)
+        platform.callbacks.key = str(await store.settings.setdefault("callback_key", secrets.token_hex(32)))
         if url is not None:
             await platform.guard(url)
         return platform

@@ -27,6 +27,10 @@ async def run_report(store: Store, documents: Documents, run_id: str) -> dict[st
     pinned = await documents.from_hash(run.document_hash)
     waits = [] if run.status in FINAL else await store.waits.of_run(run_id)
     nodes = node_reports(pinned.document, run, state)
+    if run.status == "suspended":
+        for node in nodes.values():
+            if node["status"] == "running":
+                node.update(status="suspended", reason="what is inside it waits")
     for wait in waits:
         if wait.path in nodes and nodes[wait.path]["status"] == "suspended":
             nodes[wait.path]["reason"] = waits_for(wait)

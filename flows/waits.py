@@ -18,6 +18,7 @@ from interlace.engine.errors import InterlaceError
 from interlace.engine.run import RunResult
 from interlace.engine.waits import Answer
 from interlace.flows.answering import Answered, Given, record_answer
+from interlace.flows.callbacks import CallbackUrls
 from interlace.flows.people import Person
 from interlace.flows.runner import Runner
 from interlace.resources.http import HttpClient
@@ -38,10 +39,11 @@ log = structlog.get_logger("interlace.waits")
 class RunWaits:
     """The waits of all runs, as one process looks after them."""
 
-    def __init__(self, runner: Runner, http: HttpClient) -> None:
+    def __init__(self, runner: Runner, http: HttpClient, callbacks: CallbackUrls) -> None:
         self._runner = runner
         self._store = runner.store
         self._http = http
+        self._callbacks = callbacks
         self.elsewhere: Callable[[Run], Awaitable[bool]] | None = None
         """Asked first to go on with a run: Prefect's host for those of its work pool."""
         runner.ended.append(self._ended)
@@ -65,6 +67,8 @@ class RunWaits:
                 waited for.
             Answered: it was called already, or is not waited for any more.
         """
+        if not self._callbacks.is_ours(token):
+            raise NotFoundError("this callback is unknown")
         key, end = token_hash(token), time.monotonic() + _EARLY_SECONDS
         while (wait := await self._store.waits.by_token(key)) is None:
             if time.monotonic() > end:

@@ -21,7 +21,6 @@ from interlace.resources.http.auth_setting import AuthSetting, NoAuth
 from interlace.resources.http.body_setting import BodySetting, NoBody
 from interlace.resources.http.callback_setting import (
     CallbackSetting,
-    new_token,
     with_field,
     with_url,
 )
@@ -246,11 +245,11 @@ class Http(Node[HttpConfig, HttpOutput]):
         Raises:
             NodeError: `http_<status>`, `connection`, `timeout`, `blocked_address`, `too_large`, `bad_response`, …
         """
-        client, setting, token = ctx.service(HttpClient), config.wait_for_callback, new_token()
+        client, setting, token = ctx.service(HttpClient), config.wait_for_callback, ""
         if setting is None:
             request = await _request(config, ctx, client)
         else:
-            url = ctx.service(Callbacks).url(token)
+            token, url = ctx.service(Callbacks).new()
             config = config.model_copy(update={"body": with_field(config.body, setting, url)})
             request = with_url(await _request(config, ctx, client), setting, url)
         if config.paginate is not None:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import hashlib
-import secrets
 from collections.abc import Iterator
 from dataclasses import replace
 from typing import Any, Literal
@@ -19,7 +18,6 @@ from interlace.resources.http.body_setting import BodySetting, JsonBody
 from interlace.resources.http.message import HttpRequest
 
 PATH = "/hooks/callback/"
-_TOKEN_BYTES = 32
 
 
 class CallbackSetting(Model):
@@ -66,11 +64,6 @@ class CallbackSetting(Model):
                 message="a callback belongs to one request, not to all pages of a list.",
                 fix="Remove one of the two.",
             )  # fmt: skip
-
-
-def new_token() -> str:
-    """A token nobody can guess."""
-    return secrets.token_urlsafe(_TOKEN_BYTES)
 
 
 def token_hash(token: str) -> str:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from interlace.flows.report import why
+from interlace.flows.report import run_report, why
 from interlace.store.run_row import FINAL
 from tests.flows.waiting import BOB, Home, answer, begin, end_of, pending
 
@@ -103,6 +103,8 @@ async def test_both_of_two_parallel_requests_count(home: Home) -> None:
 
 async def test_every_item_of_a_parallel_iteration_asks_for_itself(home: Home) -> None:
     run_id = await begin(home.platform, EACH)
+    report = await run_report(home.platform.store, home.platform.documents, run_id)
+    assert {report["nodes"][path]["status"] for path in ("each", "each[1].ask")} == {"suspended"}
     waits = {wait.title: wait for wait in await pending(home.platform)}
     assert set(waits) == {"Take a?", "Take b?", "Take c?"}
     for title, action in (("Take c?", "reject"), ("Take a?", "approve"), ("Take b?", "reject")):

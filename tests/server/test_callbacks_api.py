@@ -39,6 +39,7 @@ async def test_a_run_goes_on_when_it_is_called_back(
         assert sent["size"] == 3
         path = sent["call_me"].removeprefix(platform.callbacks.base)
         del anonymous.headers["authorization"]
+        problem(await anonymous.post(f"{path}0", json={}), 404, "not_found")
         assert (await anonymous.post(path, json={"rows": 7})).status_code == 200
         result = await platform.runner.wait(started.json()["run_id"], 20)
         assert result is not None
