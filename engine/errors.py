@@ -108,6 +108,8 @@ class StoreError(InterlaceError):
     """The store refused an operation."""
 
     code: ClassVar[str] = "store"
+    breaks_run: ClassVar[bool] = True
+    """Whether the run cannot go on in this process; otherwise it is a failure of the node that asked."""
 
 
 def is_retryable(kind: str) -> bool:

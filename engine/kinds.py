@@ -105,6 +105,7 @@ _CODE = {
     "killed": "The code's process ended without a result.",
     "not_supported": "This sandbox cannot do what was asked.",
     "package_not_allowed": "The operator does not offer that package.",
+    "network_not_allowed": "The operator does not let code use the network.",
     "sandbox_unavailable": "No sandbox works on this machine; `interlace doctor` says why.",
 }
 

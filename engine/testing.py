@@ -12,31 +12,13 @@ from typing import Any
 
 from interlace.engine.clock import SystemClock
 from interlace.engine.document import Document
-from interlace.engine.events import Event
 from interlace.engine.node import RunInfo
 from interlace.engine.protocols import Clock, Services
 from interlace.engine.registry import Registry
 from interlace.engine.run import Recorded, RunResult, compile_plan, prepare
+from interlace.engine.run.memory import MemoryJournal
 
-
-class MemoryJournal:
-    """Keeps events in a list. Implements `Journal`."""
-
-    def __init__(self) -> None:
-        self.events: list[Event] = []
-
-    def append(
-        self, kind: str, path: str = "", attempt: int = 0, data: Mapping[str, Any] | None = None
-    ) -> None:
-        """Add an event."""
-        self.events.append(Event(kind, path, attempt, dict(data or {}), len(self.events) + 1, time.time()))
-
-    def commit(self) -> None:
-        """Nothing to do: memory is all there is."""
-
-    def of(self, path: str) -> list[str]:
-        """Types of the events at a path, in order."""
-        return [event.type for event in self.events if event.path == path]
+__all__ = ["MemoryJournal", "edges", "run_document"]
 
 
 async def run_document(

@@ -26,8 +26,9 @@ class Callees:
     Without a `store` nothing is known of stored workflows: calls of them are taken as they stand.
     """
 
-    def __init__(self, store: Store | None) -> None:
+    def __init__(self, store: Store | None, *, owner: str = "local") -> None:
         self._store = store
+        self._owner = owner
         self._documents: dict[Call, Document] = {}
         self._outputs: dict[Call, Schema] = {}
 
@@ -69,20 +70,20 @@ class Callees:
         if self._store is None:
             return None, None
         try:
-            _, text = await self._store.workflows.document(name, version)  # type: ignore[arg-type]
+            _, text = await self._store.workflows.document(name, version, owner=self._owner)  # type: ignore[arg-type]
         except (NotFoundError, ConflictError):
             return None, None
         return Document.model_validate_json(text), None
 
 
 async def check_with_callees(
-    source: Source, registry: Registry, *, store: Store | None, folder: str | None
+    source: Source, registry: Registry, *, store: Store | None, folder: str | None, owner: str = "local"
 ) -> Validation:
-    """All problems of a loaded text, the workflows it calls included. Runs and connects nothing."""
+    """All problems of a loaded text, the owner's workflows it calls included. Runs and connects nothing."""
     document = source.document or source.salvaged
     if document is None or not calls(document):
         return check(source, registry)
-    known = Callees(store)
+    known = Callees(store, owner=owner)
     await known.read(document, registry, folder)
     return check(source, registry, workflows=known)
 

@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from interlace.engine.errors import InvalidDocument, NodeError, StoreError
+from interlace.engine.events import Event
 from interlace.engine.protocols import ChildResult
 from interlace.engine.run import RunResult
 from interlace.flows.request import Request
@@ -48,7 +49,7 @@ class ChildRuns:
         runner = self._runner
         row = await runner.store.runs.get(parent)
         started = await runner.store.runs.children(parent, path)
-        if started and started[-1].id not in self._reported.get(parent, ()):
+        if started and not await self._is_reported(started[-1], parent, path):
             child_id = started[-1].id
             if started[-1].status == "suspended":
                 return ChildResult(run_id=child_id, status="suspended")
@@ -78,6 +79,19 @@ class ChildRuns:
             run_id=result.run_id, status=result.status, outputs=result.outputs or {}, error=result.error
         )
 
+    async def _is_reported(self, child: Run, parent: str, path: str) -> bool:
+        """Whether the node has failed with a child already, in this process or in one before it."""
+        if child.id in self._reported.get(parent, ()):
+            return True
+        if child.status not in FINAL or child.status == "succeeded":
+            return False
+        last = 0
+        while batch := await self._runner.store.events.read(parent, last):
+            last = batch[-1].seq
+            if any(_repeats(event, path) and event.at >= child.created_at for event in batch):
+                return True
+        return False
+
     async def _start(
         self, pinned: Pinned, inputs: Mapping[str, Any], parent: Run, path: str, *, wait: bool
     ) -> str:
@@ -101,7 +115,7 @@ class ChildRuns:
         try:
             if not workflow.startswith("."):
                 return await documents.stored(workflow, version, owner=parent.owner)
-            return await documents.from_file(_beside(workflow, parent))
+            return await documents.from_file(_beside(workflow, parent), owner=parent.owner)
         except (StoreError, InvalidDocument) as error:
             raise NodeError(
                 f"workflow {workflow!r} cannot be run: {error}", kind="unknown_workflow"
@@ -115,6 +129,12 @@ class ChildRuns:
     async def _forget(self, run_id: str, result: RunResult) -> None:
         if result.status in FINAL:
             self._reported.pop(run_id, None)
+
+
+def _repeats(event: Event, path: str) -> bool:
+    """Whether an event has the node at a path, or a container around it, tried again."""
+    around = (f"{event.path}[", f"{event.path}#")
+    return event.type == "node.retrying" and (event.path == path or path.startswith(around))
 
 
 def _beside(workflow: str, parent: Run) -> Path:

@@ -8,7 +8,10 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+from pydantic import ValidationError
+
 from interlace.engine.document import Document
+from interlace.engine.errors import StoreError
 from interlace.engine.registry import Registry
 from interlace.engine.run import Plan, compile_plan
 from interlace.engine.source import Source, load, load_file
@@ -52,26 +55,28 @@ class Documents:
         self._registry = registry
         self._plans: OrderedDict[str, Plan] = OrderedDict()
 
-    async def check(self, source: Source, *, folder: str | None = None) -> Validation:
-        """All problems of a loaded text, the workflows it calls included. Runs and connects nothing."""
-        return await check_with_callees(source, self._registry, store=self._store, folder=folder)
+    async def check(self, source: Source, *, folder: str | None = None, owner: str = "local") -> Validation:
+        """All problems of a loaded text, the owner's workflows it calls included. Runs and connects nothing."""
+        return await check_with_callees(source, self._registry, store=self._store, folder=folder, owner=owner)
 
-    async def from_text(self, text: str, *, name: str = "", folder: str | None = None) -> Pinned:
+    async def from_text(
+        self, text: str, *, name: str = "", folder: str | None = None, owner: str = "local"
+    ) -> Pinned:
         """A document given as YAML or JSON.
 
         Raises:
             InvalidDocument: with every error that validation finds.
         """
-        return await self.from_source(load(text, name=name), folder=folder)
+        return await self.from_source(load(text, name=name), folder=folder, owner=owner)
 
-    async def from_file(self, path: Path) -> Pinned:
+    async def from_file(self, path: Path, *, owner: str = "local") -> Pinned:
         """A document in a file; its relative sub-workflows are looked up beside it."""
         source, folder = await asyncio.to_thread(_load, path)
-        return await self.from_source(source, folder=folder)
+        return await self.from_source(source, folder=folder, owner=owner)
 
-    async def from_source(self, source: Source, *, folder: str | None = None) -> Pinned:
+    async def from_source(self, source: Source, *, folder: str | None = None, owner: str = "local") -> Pinned:
         """A loaded document, validated."""
-        (await self.check(source, folder=folder)).require()
+        (await self.check(source, folder=folder, owner=owner)).require()
         document = source.require()
         text = canonical(document)
         key = hash_document(text)
@@ -82,10 +87,22 @@ class Documents:
     ) -> Pinned:
         """The stored document of a run or version; it was validated when it was stored."""
         text = await self._store.runs.document(key)
-        plan = self._plans.get(key)
-        if plan is None:
-            plan = self._plan(key, Document.model_validate_json(text))
+        plan = self._plan(key, None if key in self._plans else Document.model_validate_json(text))
         return Pinned(plan=plan, hash=key, text=text, workflow_id=workflow_id, version=version)
+
+    async def read(self, key: str) -> Document:
+        """The stored document of a run or version, also where a node type of it is not installed any more.
+
+        Raises:
+            StoreError: there is none of that hash, or it cannot be read.
+        """
+        plan = self._plans.get(key)
+        if plan is not None:
+            return plan.document
+        try:
+            return Document.model_validate_json(await self._store.runs.document(key))
+        except ValidationError as error:
+            raise StoreError(f"the stored document {key!r} cannot be read: {error}") from None
 
     async def stored(self, name: str, version: str | int = "published", *, owner: str = "local") -> Pinned:
         """A stored workflow of an owner by name or id; `published`, `latest` or a number.
@@ -99,9 +116,10 @@ class Documents:
         found = await self._store.workflows.version(name, which, owner=owner)
         return await self.from_hash(found.document_hash, workflow_id=found.workflow_id, version=found.number)
 
-    def _plan(self, key: str, document: Document) -> Plan:
+    def _plan(self, key: str, document: Document | None) -> Plan:
         plan = self._plans.get(key)
         if plan is None:
+            assert document is not None, "given unless the plan is kept"
             plan = self._plans[key] = compile_plan(document, self._registry)
             if len(self._plans) > _KEPT:
                 self._plans.popitem(last=False)

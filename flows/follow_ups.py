@@ -33,7 +33,7 @@ class FollowUps:
         while True:
             page = await runs.list(status={"failed"}, since=time.time() - _REMEMBERED_SECONDS, cursor=cursor)
             for run in page.items:
-                await self._start(run)
+                await self._try(run)
             cursor = page.cursor
             if cursor is None:
                 return
@@ -42,13 +42,21 @@ class FollowUps:
         if result.status != "failed":
             return
         try:
-            await self._start(await self._runner.store.runs.get(run_id))
+            run = await self._runner.store.runs.get(run_id)
         except InterlaceError as error:
             log.warning("the failure's workflow is started later", run=run_id, error=str(error))
+        else:
+            await self._try(run)
+
+    async def _try(self, run: Run) -> None:
+        try:
+            await self._start(run)
+        except InterlaceError as error:
+            log.warning("the failure's workflow is started later", run=run.id, error=str(error))
 
     async def _start(self, run: Run) -> None:
         runner = self._runner
-        wanted = (await runner.documents.from_hash(run.document_hash)).document.settings.on_failure
+        wanted = (await runner.documents.read(run.document_hash)).settings.on_failure
         if wanted is None or run.trigger.get("event") == "on_failure":
             return
         full = await runner.store.runs.resolve(run)

@@ -4,14 +4,12 @@ from __future__ import annotations
 
 import asyncio
 import contextlib
-import os
-import socket
-import uuid
 from collections.abc import Callable, Collection
 
 import structlog
 
 from interlace.engine.errors import InterlaceError, StoreError
+from interlace.flows.owner import new_owner
 from interlace.store import Store
 
 LEASE_SECONDS = 15.0
@@ -23,7 +21,7 @@ log = structlog.get_logger("interlace.runner")
 
 
 class Leases:
-    """Keeps the leases of `owner`, which is `host:pid:…` and no other process's, also not an earlier one's.
+    """Keeps the leases of `owner`, which names this process and no other one (see `owner`).
 
     Args:
         store: where the leases are.
@@ -32,7 +30,7 @@ class Leases:
     """
 
     def __init__(self, store: Store, active: Collection[str], cancel: Callable[[str], None]) -> None:
-        self.owner = f"{socket.gethostname()}:{os.getpid()}:{uuid.uuid4().hex[:8]}"
+        self.owner = new_owner()
         self._store = store
         self._active = active
         self._cancel = cancel

@@ -16,7 +16,7 @@ import structlog
 from interlace.engine.errors import InterlaceError
 from interlace.flows.hosted import HostedRuns
 from interlace.flows.platform import Platform
-from interlace.flows.prefect.connection import PrefectConnection, PrefectError
+from interlace.flows.prefect.connection import PrefectConnection, PrefectError, PrefectRefused
 from interlace.flows.prefect.host import Host
 from interlace.flows.prefect.mirror import Mirror, MirrorRates
 from interlace.flows.prefect.outcome import Outcome
@@ -27,6 +27,8 @@ from interlace.store.run_row import FINAL, Run
 _RESUME_SECONDS = 20.0
 """How long Prefect may take to go on with a suspended run before that happens without it."""
 _RECONCILE_SECONDS = 20.0
+# What Prefect says to a flow run that it has not, or cannot show: the next round would hear the same.
+_HOPELESS = frozenset({400, 404, 409, 413, 422})
 
 log = structlog.get_logger("interlace.prefect")
 
@@ -139,12 +141,20 @@ class PrefectLink:
         """Bring Prefect's picture of the pool's runs and the journals together: after crashes they differ."""
         while True:
             try:
-                for run in await self._platform.store.runs.to_mirror():
-                    await self._settle(host, run)
-                await host.sweep()
+                await self._compare(host)
             except InterlaceError as error:
                 log.info("Prefect's picture could not be compared now", error=str(error))
+            except Exception:
+                log.exception("comparing with Prefect failed")
             await asyncio.sleep(_RECONCILE_SECONDS)
+
+    async def _compare(self, host: Host) -> None:
+        after = ""
+        while page := await self._platform.store.runs.to_mirror(after=after):
+            for run in page:
+                await self._settle(host, run)
+            after = page[-1].id
+        await host.sweep()
 
     async def _settle(self, host: Host, run: Run) -> None:
         """Show the end of a run of the pool that ended outside the pool."""
@@ -156,7 +166,12 @@ class PrefectLink:
         ):
             return
         message = (run.error or {}).get("message")
-        await host.settle(run.flow_run_id, Outcome(state=run.status, message=message))  # type: ignore[arg-type]
+        try:
+            await host.settle(run.flow_run_id, Outcome(state=run.status, message=message))  # type: ignore[arg-type]
+        except PrefectRefused as refusal:
+            log.warning("the end of a run cannot be shown in Prefect", run=run.id, error=str(refusal))
+            if refusal.status not in _HOPELESS:
+                return
         await self._platform.store.runs.mirrored([(run.id, run.status, None)])
 
     async def _poke(self, run_id: str, _result: object) -> None:
@@ -193,14 +208,14 @@ class PrefectLink:
         return flow_run_id
 
     async def stop(self) -> None:
-        """Let go of Prefect; the embedded server ends."""
-        if self._reconciler is not None:
-            self._reconciler.cancel()
-            with contextlib.suppress(asyncio.CancelledError):
-                await self._reconciler
-        if self._host is not None:
-            await self._host.stop(grace=1.0)
-        if self._mirror is not None:
-            await self._mirror.stop()
-        if self._embedded is not None:
-            await self._embedded.stop()
+        """Let go of Prefect; the embedded server ends, also when something before it fails."""
+        async with contextlib.AsyncExitStack() as last_first:
+            if self._embedded is not None:
+                last_first.push_async_callback(self._embedded.stop)
+            if self._mirror is not None:
+                last_first.push_async_callback(self._mirror.stop)
+            if self._host is not None:
+                last_first.push_async_callback(self._host.stop, grace=1.0)
+            if self._reconciler is not None:
+                self._reconciler.cancel()
+                await asyncio.wait([self._reconciler])

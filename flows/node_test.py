@@ -15,8 +15,8 @@ from interlace.engine.node import RunInfo
 from interlace.engine.problems import Problem, nearest
 from interlace.engine.protocols import Files
 from interlace.engine.run import Execution, Plan, run_names
+from interlace.engine.run.memory import MemoryJournal
 from interlace.engine.run.plan import BodyPlan, plan_node
-from interlace.engine.testing import MemoryJournal
 from interlace.flows.platform import Platform
 
 

@@ -12,6 +12,7 @@ from collections.abc import AsyncIterator
 import structlog
 
 from interlace.engine.errors import InterlaceError
+from interlace.flows.owner import host_of, pid_here
 from interlace.flows.request import POOL
 from interlace.flows.runner import Runner
 from interlace.store import Store
@@ -32,7 +33,7 @@ async def take_over(store: Store, runner: Runner, *, local: bool = False) -> lis
     """
     await expire_dead(store, runner)
     found = await store.runs.unfinished()
-    mine = [run for run in found if not local or _host(run) == socket.gethostname()]
+    mine = [run for run in found if not local or host_of(run.lease_owner) == socket.gethostname()]
     return [run.id for run in mine if await _take(store, runner, run)]
 
 
@@ -53,14 +54,13 @@ async def _take(store: Store, runner: Runner, run: Run) -> bool:
 async def expire_dead(store: Store, runner: Runner) -> None:
     """End the leases of processes of this machine that are gone.
 
-    A lease owner is `host:pid:…`; one of this host whose process is gone cannot come back, and one with our own number
-    is an earlier process (in a container every one may be number 1). Owners on other hosts are left until their leases
-    run out.
+    One whose process is gone cannot come back, and one with our own number is an earlier process (in a container every
+    one may be number 1). Owners of other hosts, boots and pid namespaces are left until their leases run out.
     """
     page = await store.runs.list(status={"queued", "running"}, limit=1000)
     for owner in {run.lease_owner for run in page.items if run.lease_owner} - {runner.owner}:
-        host, pid, *_ = owner.split(":")
-        if host == socket.gethostname() and pid.isdigit() and not _alive(int(pid)):
+        pid = pid_here(owner)
+        if pid is not None and not _alive(pid):
             await store.runs.renew(owner, 0.0)
 
 
@@ -97,10 +97,6 @@ async def _abandoned(store: Store, run: Run) -> bool:
     if run.parent_run_id is None or not run.trigger.get("wait", False):
         return False
     return (await store.runs.get(run.parent_run_id)).status in FINAL
-
-
-def _host(run: Run) -> str | None:
-    return None if run.lease_owner is None else run.lease_owner.partition(":")[0]
 
 
 def _alive(pid: int) -> bool:

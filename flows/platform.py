@@ -74,6 +74,7 @@ class Platform:
         self.sandbox = Sandbox(
             engine=settings.code_engine,
             packages=settings.code_packages,
+            network=settings.code_network,
             max_processes=settings.code_processes,
         )
         self.http = HttpClient(

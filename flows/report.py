@@ -24,9 +24,9 @@ async def run_report(store: Store, documents: Documents, run_id: str) -> dict[st
     """
     run = await store.runs.resolve(await store.runs.get(run_id))
     state = await store.events.fold(run_id)
-    pinned = await documents.from_hash(run.document_hash)
+    document = await documents.read(run.document_hash)
     waits = [] if run.status in FINAL else await store.waits.of_run(run_id)
-    nodes = node_reports(pinned.document, run, state)
+    nodes = node_reports(document, run, state)
     if run.status == "suspended":
         for node in nodes.values():
             if node["status"] == "running":

@@ -39,6 +39,10 @@ log = structlog.get_logger("interlace.runner")
 Ended = Callable[[str, RunResult], Coroutine[Any, Any, None]]
 
 
+class ClosingError(StoreError):
+    """This process is leaving and starts no runs; the node that would start one is left to the run's next process."""
+
+
 @dataclass(slots=True, eq=False)
 class Active:
     """A run that this process executes under the lease `epoch`."""
@@ -105,11 +109,16 @@ class Runner:
 
         Raises:
             InvalidDocument: the inputs do not fit; nothing was created.
+            ClosingError: this process is leaving; nothing was created.
         """
+        if self.closing:
+            raise ClosingError(f"this process is closing; start {pinned.document.name!r} again in a moment")
         inputs = prepare_inputs(pinned.document.inputs, request.inputs)
         new = self._new(pinned, request, inputs, lease_owner=self.owner)
         created = await self.store.runs.create(new)
-        if created.epoch is not None:
+        if created.epoch is not None and self.closing:
+            await self.store.runs.release(created.run_id, created.epoch)
+        elif created.epoch is not None:
             info = self._info(created.run_id, pinned, new, started=None)
             work = Work(info=info, owner=new.owner, inputs=inputs, first_seq=2)
             self._launch(Active(created.run_id, created.epoch), pinned, work)
@@ -126,9 +135,13 @@ class Runner:
         return created.run_id, created.created
 
     async def resume(self, run: Run, *, epoch: int | None = None) -> bool:
-        """Go on with an unfinished run where its journal ends; False when another process owns it."""
+        """Go on with an unfinished run where its journal ends; False when another process owns it, or will."""
         if run.id in self.active:
             return True
+        if self.closing:
+            if epoch is not None:
+                await self.store.runs.release(run.id, epoch)
+            return False
         if epoch is None:
             epoch = await self.store.runs.claim(run.id, self.owner, LEASE_SECONDS)
         if epoch is None:
@@ -146,6 +159,10 @@ class Runner:
             self.active.pop(run.id, None)
             await self.store.runs.release(run.id, epoch)
             raise
+        if self.closing:
+            self.active.pop(run.id, None)
+            await self.store.runs.release(run.id, epoch)
+            return False
         work = Work(
             info=self._info(run.id, pinned, run, started=run.started_at), owner=run.owner, inputs=full.inputs,
             first_seq=last + 1, recorded=None if run.started_at is None else recorded, answers=answers,
@@ -282,8 +299,10 @@ class Runner:
         """How the run's present turn ends, whichever process runs it: the run has ended then, or is suspended."""
         active = self.active.get(run_id)
         if active is not None and active.task is not None:
-            with contextlib.suppress(StoreError, Detached):
-                return await asyncio.shield(active.task)
+            await asyncio.wait([active.task])
+            # Whatever stopped it in this process: row and journal say how it ends, there or elsewhere.
+            if not active.task.cancelled() and active.task.exception() is None:
+                return active.task.result()
         async for event in self.store.events.follow(run_id):
             if event.type == "run.suspended" and await self._is_suspended(run_id):
                 break
@@ -310,7 +329,7 @@ class Runner:
         run = await self.store.runs.resolve(await self.store.runs.get(run_id))
         response = None
         if run.status == "succeeded":
-            document = (await self.documents.from_hash(run.document_hash)).document
+            document = await self.documents.read(run.document_hash)
             response = await response_of(self.store, run_id, document)
         return RunResult(
             run_id=run_id, status=run.status, outputs=run.outputs, error=run.error, response=response
@@ -348,6 +367,8 @@ class Runner:
 
         Nothing more is started; attempts that must not be repeated have `drain` seconds to finish.
         """
+        if self._after:  # what ended runs start is still started, to be found by the next process
+            await asyncio.wait(self._after, timeout=_CLOSE_SECONDS)
         self.closing = True
         await self._drain(drain)
         tasks = [active.task for active in self.active.values() if active.task is not None]

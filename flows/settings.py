@@ -99,6 +99,10 @@ class Settings(BaseSettings):
         default_factory=dict,
         description="Packages that CODE nodes may ask for, by name: the folder that holds them.",
     )
+    code_network: bool = Field(
+        False,
+        description="Let CODE nodes with `network: true` use this machine's network, internal addresses included.",
+    )
     code_processes: int = Field(8, ge=1, le=256, description="CODE nodes that run at the same time.")
     max_body: int = Field(50_000_000, ge=1, description="Largest HTTP response in bytes.")
 

@@ -6,7 +6,10 @@ import time
 from collections.abc import Iterator, Sequence
 from datetime import UTC, datetime
 
+import structlog
+
 from interlace.engine.document import Body, Document
+from interlace.engine.errors import InterlaceError
 from interlace.engine.events import Event
 from interlace.flows.platform import Platform
 from interlace.flows.prefect.records import LogLine, Mark, NodeRecord, RunRecord
@@ -20,6 +23,8 @@ _NODES = 1000
 """Nodes of a run shown in Prefect's graph; runs with more are shown without the rest."""
 _LOGGED = {"node.log": 20, "node.retrying": 30, "node.failed": 40, "node.unknown": 40}
 
+log = structlog.get_logger("interlace.prefect")
+
 
 class ShownRuns:
     """Implements the mirror's `RunSource` on a platform."""
@@ -32,10 +37,15 @@ class ShownRuns:
     async def pending(self, limit: int) -> list[RunRecord]:
         """Runs whose present status Prefect does not know, the oldest first."""
         runs = self._platform.store.runs
-        found = await runs.to_mirror(limit)
-        live = [run for run in found if is_hosted(run) and run.status not in FINAL]
-        await runs.mirrored((run.id, run.status, None) for run in live)
-        return [await self._record(run) for run in found if run.status != "queued" and not is_hosted(run)]
+        found: list[Run] = []
+        after = ""
+        # The pool's runs are among them until the pool has shown them: however many, the others come through.
+        while len(found) < limit and (page := await runs.to_mirror(limit, after=after)):
+            after = page[-1].id
+            found += [run for run in page if not is_hosted(run)]
+            live = [run for run in page if is_hosted(run) and run.status not in FINAL]
+            await runs.mirrored((run.id, run.status, None) for run in live)
+        return [await self._shown(run) for run in found[:limit]]
 
     async def recorded(self, marks: Sequence[Mark]) -> None:
         """Remember what Prefect was told."""
@@ -43,16 +53,24 @@ class ShownRuns:
             (mark.run_id, mark.state, mark.flow_run_id) for mark in marks
         )
 
-    async def _record(self, run: Run) -> RunRecord:
+    async def _shown(self, run: Run) -> RunRecord:
+        try:
+            return await self._record(run, nodes=self._nodes, logs=self._logs)
+        except InterlaceError as error:
+            # One that cannot be read must not keep the others out.
+            log.warning("a run is shown in Prefect without its nodes", run=run.id, error=str(error))
+            return await self._record(run, nodes=False, logs=False)
+
+    async def _record(self, run: Run, *, nodes: bool, logs: bool) -> RunRecord:
         store, documents = self._platform.store, self._platform.documents
-        nodes: list[NodeRecord] = []
-        logs: list[LogLine] = []
-        if self._nodes:
+        records: list[NodeRecord] = []
+        lines: list[LogLine] = []
+        if nodes:
             state = await store.events.fold(run.id)
-            document = (await documents.from_hash(run.document_hash)).document
-            nodes = list(_records(document, state))[:_NODES]
-        if self._logs:
-            logs = await self._lines(run.id)
+            document = await documents.read(run.document_hash)
+            records = list(_records(document, state))[:_NODES]
+        if logs:
+            lines = await self._lines(run.id)
         started = run.started_at if run.started_at is not None else run.created_at
         return RunRecord(
             run_id=run.id,
@@ -64,8 +82,8 @@ class ShownRuns:
             parameters=run.inputs,
             tags=("interlace", *run.tags),
             message=(run.error or {}).get("message"),
-            nodes=nodes,
-            logs=logs,
+            nodes=records,
+            logs=lines,
             flow_run_id=run.flow_run_id,
         )
 

@@ -100,7 +100,7 @@ class CodeConfig(Config):
     network: bool = Field(
         False,
         title="Network",
-        description="Let the code open connections, where the operator allows it. The node then counts as acting outside:"
+        description="Let the code open connections; refused unless the operator sets `INTERLACE_CODE_NETWORK`. The node then counts as acting outside:"
         " an interrupted attempt is not repeated by itself.",
         examples=[True],
     )

@@ -49,7 +49,7 @@ def ensure(lock: str) -> Path:
 
 def _create() -> None:
     try:
-        venv.create(VENV, with_pip=True)
+        venv.create(VENV, with_pip=True, symlinks=os.name != "nt")
     except subprocess.CalledProcessError:
         stop(
             "Python's venv module cannot create an environment; on Debian and Ubuntu: apt-get install python3-venv"

@@ -21,7 +21,7 @@ from interlace.server.guard import Guard
 def create_app(platform: Platform, link: PrefectLink | None = None) -> FastAPI:
     """The application over an open platform; `app.state.leaving` is set when its streams should end."""
     app = FastAPI(
-        title="Interlace", version=interlace.__version__, redoc_url=None,
+        title="Interlace", version=interlace.__version__, docs_url=None, redoc_url=None,  # their pages load scripts from elsewhere
         description="Typed, durable workflows on Prefect. Authenticate with an API key as a bearer token.",
     )  # fmt: skip
     app.state.platform, app.state.prefect, app.state.leaving = platform, link, asyncio.Event()
@@ -55,8 +55,10 @@ async def living(settings: Settings) -> AsyncIterator[FastAPI]:
             await platform.follow_ups.catch_up()
             yield create_app(platform, link)
     finally:
-        if link is not None and starting is not None:
-            starting.cancel()
-            await asyncio.gather(starting, return_exceptions=True)
-            await link.stop()
-        await platform.close(settings.drain)
+        try:
+            if link is not None and starting is not None:
+                starting.cancel()
+                await asyncio.gather(starting, return_exceptions=True)
+                await link.stop()
+        finally:
+            await platform.close(settings.drain)

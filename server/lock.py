@@ -9,6 +9,7 @@ from types import TracebackType
 from typing import Self
 
 from interlace.engine.errors import InterlaceError
+from interlace.store.home import make_home
 
 LOCK_FILE = "serve.lock"
 
@@ -29,7 +30,7 @@ class HomeLock:
         self._descriptor: int | None = None
 
     def __enter__(self) -> Self:
-        self._path.parent.mkdir(parents=True, exist_ok=True)
+        make_home(self._path.parent)
         descriptor = os.open(self._path, os.O_RDWR | os.O_CREAT, 0o600)
         try:
             _lock(descriptor)

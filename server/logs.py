@@ -11,7 +11,7 @@ import structlog
 def configure(*, quiet: bool = False) -> None:
     """Set the log up once for the process; `quiet` shows warnings and worse only."""
     terminal = sys.stderr.isatty()
-    renderer = structlog.dev.ConsoleRenderer() if terminal else structlog.processors.JSONRenderer()
+    renderer = _for_people() if terminal else structlog.processors.JSONRenderer()
     structlog.configure(
         processors=[
             structlog.contextvars.merge_contextvars,
@@ -26,6 +26,11 @@ def configure(*, quiet: bool = False) -> None:
         logger_factory=_to_stderr,
         cache_logger_on_first_use=False,
     )
+
+
+def _for_people() -> structlog.dev.ConsoleRenderer:
+    """Lines whose tracebacks show no values: the default prints the locals of frames, secrets among them."""
+    return structlog.dev.ConsoleRenderer(exception_formatter=structlog.dev.plain_traceback)
 
 
 def _to_stderr(*_arguments: object) -> structlog.PrintLogger:

@@ -87,7 +87,7 @@ async def home(request: Request, platform: PlatformOf) -> Response:
         if rows
         else "<p>No runs yet.</p>"
     )
-    return _page("Runs", f"{table}{prefect}<p><a href='/docs'>API</a></p>")
+    return _page("Runs", f"{table}{prefect}<p><a href='/openapi.json'>API</a></p>")
 
 
 def _run_row(run: dict[str, Any]) -> str:

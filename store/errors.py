@@ -26,6 +26,7 @@ class NotJsonError(StoreError):
     """The value is not JSON."""
 
     code: ClassVar[str] = "not_json"
+    breaks_run: ClassVar[bool] = False
 
     def __init__(self, message: str = "", *, path: str = "", reason: str = "") -> None:
         super().__init__(message)
@@ -43,12 +44,14 @@ class ConflictError(StoreError):
     """The object's state does not allow it."""
 
     code: ClassVar[str] = "conflict"
+    breaks_run: ClassVar[bool] = False
 
 
 class NotFoundError(StoreError):
     """There is no such object."""
 
     code: ClassVar[str] = "not_found"
+    breaks_run: ClassVar[bool] = False
 
 
 class SchemaError(StoreError):

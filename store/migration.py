@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import contextlib
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
@@ -36,7 +37,12 @@ def upgrade_sync(url: URL) -> None:
     """Apply the migrations that are missing, blocking."""
     if url.get_backend_name() == "sqlite":
         assert url.database is not None
-        Path(url.database).parent.mkdir(parents=True, exist_ok=True)
+        path = Path(url.database)
+        path.parent.mkdir(parents=True, exist_ok=True)
+        if not path.exists():
+            with contextlib.suppress(OSError):  # SQLite then says what is the matter
+                # Inputs and outputs of runs stand in it; SQLite gives its other files the mode of this one.
+                path.touch(mode=0o600)
         url = url.set(drivername="sqlite")
     with exclusive(url, lock=False) as connection:
         if revision(connection) == HEAD:

@@ -162,11 +162,10 @@ class RunRepository:
 
     # -- Prefect's picture ---------------------------------------------------------------------------------
 
-    async def to_mirror(self, limit: int = 200) -> Sequence[Run]:
-        """Runs whose status differs from what Prefect was told last, oldest first."""
-        return await self._runs(
-            select(runs).where(runs.c.mirror_state != runs.c.status).order_by(runs.c.id).limit(limit)
-        )
+    async def to_mirror(self, limit: int = 200, *, after: str = "") -> Sequence[Run]:
+        """Runs that have begun whose status differs from what Prefect was told last, oldest first, `after` an id."""
+        untold = select(runs).where(runs.c.mirror_state != runs.c.status, runs.c.status != "queued")
+        return await self._runs(untold.where(runs.c.id > after).order_by(runs.c.id).limit(limit))
 
     async def mirrored(self, told: Iterable[tuple[str, str, str | None]]) -> None:
         """Note what Prefect was told: run id, status, and the flow run's id where it is new."""

@@ -12,6 +12,7 @@ from interlace.store.database import Database, locate, open_database
 from interlace.store.errors import NotFoundError
 from interlace.store.events import EventRepository
 from interlace.store.files import FileStore
+from interlace.store.home import make_home
 from interlace.store.journal import RunJournal
 from interlace.store.keys import KeyRepository
 from interlace.store.links import Links
@@ -62,7 +63,7 @@ class Store:
         Raises:
             StoreError: the database cannot be opened; what to do stands in the message.
         """
-        await asyncio.to_thread(home.mkdir, parents=True, exist_ok=True)
+        await asyncio.to_thread(make_home, home)
         return cls(await open_database(locate(url, home), durability=durability), home, durability)
 
     def journal(self, run_id: str, epoch: int | None, first_seq: int = 1) -> RunJournal:

@@ -40,8 +40,6 @@ def run_inline(execution: Execution, scope: Scope, plan: NodePlan, path: str) ->
         if isinstance(output, Output):
             execution.succeed(context, outputs_of(output), (time.perf_counter() - started) * 1000)
             return
-    except StoreError:
-        raise
     except Suspend as suspend:
         work = Attempts(execution, scope, plan, path)
         work.phase = "node"
@@ -59,16 +57,14 @@ async def _await_inline(
     execution: Execution, context: Context, output: Awaitable[Any], started: float
 ) -> None:
     try:
-        async with asyncio.timeout(context.plan.timeout):
+        async with asyncio.timeout(context.plan.timeout) as limit:
             result = await output
         if result is not None:
             execution.succeed(context, outputs_of(result), (time.perf_counter() - started) * 1000)
-    except TimeoutError:
-        _fail(execution, context, _too_long(context.plan))
+    except TimeoutError as failure:
+        _fail(execution, context, _too_long(context.plan) if limit.expired() else failure)
     except asyncio.CancelledError:
         _note_cancelled(execution, context.path, context.attempt)
-        raise
-    except StoreError:
         raise
     except Exception as failure:  # noqa: BLE001 - the node boundary
         _fail(execution, context, failure)
@@ -197,7 +193,7 @@ class Attempts:
             execution.fragile -= fragile
 
     async def _one_attempt(self, context: Context) -> NodeError | None:
-        plan = self.plan
+        plan, limit = self.plan, None
         try:
             config = self._confirmed_config() if plan.spec.confirm else None
             self.phase = "node"
@@ -205,14 +201,17 @@ class Attempts:
             if answer is None:
                 await self._note_started(context)
             started = time.perf_counter()
-            async with asyncio.timeout(plan.timeout):
+            limit = asyncio.timeout(plan.timeout)
+            async with limit:
                 output = await (
                     _run(plan, context, config) if answer is None else self._resumed(context, answer)
                 )
             self.execution.succeed(context, outputs_of(output), (time.perf_counter() - started) * 1000)
-        except TimeoutError:
-            return _too_long(plan)
-        except (StoreError, Suspend):
+        except TimeoutError as failure:
+            if limit is not None and limit.expired():
+                return _too_long(plan)
+            _fail(self.execution, context, failure)
+        except Suspend:
             raise
         except NodeError as failure:
             return failure
@@ -314,5 +313,12 @@ def _too_long(plan: NodePlan) -> NodeTimeout:
 
 
 def _fail(execution: Execution, context: Context, failure: Exception) -> None:
+    """Record a node's failure.
+
+    Raises:
+        StoreError: it is not the node's: the journal is out of reach, or another process owns the run.
+    """
+    if isinstance(failure, StoreError) and failure.breaks_run:
+        raise failure
     error = as_error(failure, context.plan, context.path, context.attempt)
     execution.fail(context, error)

@@ -26,7 +26,7 @@ from interlace.engine.run.faults import handled_failure
 from interlace.engine.run.plan import BREAK_INDEX, NodePlan, Plan
 from interlace.engine.run.result import Recorded, RunResult, error_of
 from interlace.engine.run.scope import Decided, Scope, ScopeEnd, ended_already
-from interlace.engine.run.secrets import redaction
+from interlace.engine.run.secrets import redactor
 from interlace.engine.run.slots import Slots
 from interlace.engine.run.waiting import Waits
 from interlace.engine.waits import Answer
@@ -55,7 +55,7 @@ class Execution:
         self.draining = False
         self.fragile = 0
         """Attempts in hand whose work must not be done twice."""
-        self.redact = redaction(names.get("secrets"))
+        self.redact = redactor(names.get("secrets"))
         self._slots = Slots(self.limit)
         self._ready: deque[tuple[Scope, NodePlan]] = deque()
         self._decided: list[Decided] = []
@@ -121,6 +121,8 @@ class Execution:
             self.cancel()
             await self._finish()
             raise
+        except Exception as failure:  # noqa: BLE001 - `_finish` ends what runs and raises it again
+            self._broken(failure)
         finally:
             if timer is not None:
                 timer.cancel()
@@ -248,7 +250,7 @@ class Execution:
         try:
             self.journal.append("node.succeeded", context.path, context.attempt, data)
         except StoreError as error:
-            if error.code != "not_json":
+            if error.breaks_run:
                 raise
             raise NodeError(
                 f"the outputs of {plan.id} cannot be recorded: {error}", kind="not_json"
@@ -283,7 +285,13 @@ class Execution:
             data["handled"] = handled
         if context.assigned:
             data["variables"] = context.assigned
-        self.journal.append("node.failed", context.path, context.attempt, data)
+        try:
+            self.journal.append("node.failed", context.path, context.attempt, data)
+        except StoreError as fault:
+            if fault.breaks_run or "variables" not in data:
+                raise
+            del data["variables"]  # what cannot be recorded was never set
+            self.journal.append("node.failed", context.path, context.attempt, data)
         if handled is None:
             self._end_scope(scope, "failed", error)
         else:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from interlace.engine.errors import NodeError
+from interlace.engine.errors import NodeError, StoreError
 from interlace.engine.expressions import NodeOutputs, NullOutputs
 from interlace.engine.run.plan import NodePlan
 from interlace.engine.run.result import error_of
@@ -24,6 +24,8 @@ def as_error(failure: Exception, plan: NodePlan, path: str, attempt: int) -> dic
             attempt=attempt,
             retryable=failure.retryable,
         )
+    if isinstance(failure, StoreError):
+        return error_of(message=str(failure), kind=failure.code, node=plan.id, path=path, attempt=attempt)
     message = (
         f"{type(failure).__name__}: {failure} (a fault in node type {plan.spec.type}, not in the workflow)"
     )

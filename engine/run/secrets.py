@@ -51,15 +51,6 @@ class Secrets(Mapping[str, str]):
         return value
 
 
-def redaction(secrets: object) -> Callable[[Any], Any]:
-    """What hides the secrets of a run that has some."""
-    return secrets.redact if isinstance(secrets, Secrets) else _as_it_is
-
-
-def _as_it_is(value: Any) -> Any:
-    return value
-
-
 def _forms(value: str) -> Iterator[str]:
     """The value as it may stand in URLs, in JSON, and inside longer base64 (`user:password`) at any offset."""
     yield from (value, quote(value, safe=""), quote_plus(value), json.dumps(value)[1:-1])
@@ -69,3 +60,8 @@ def _forms(value: str) -> Iterator[str]:
         whole = encoded[(offset * 8 + 5) // 6 : (offset + len(raw)) * 8 // 6]
         if len(whole) >= _SHORTEST:
             yield whole
+
+
+def redactor(secrets: object) -> Callable[[Any], Any]:
+    """What masks the secrets that a run has read; without any, values pass as they are."""
+    return secrets.redact if isinstance(secrets, Secrets) else lambda value: value

@@ -10,6 +10,8 @@ import os
 from collections.abc import Mapping
 from pathlib import Path
 
+from interlace.store.home import make_home
+
 VERSION = "3.9.1"
 
 # Never sent anywhere: Prefect's SDK reads DO_NOT_TRACK when it is imported, its server reads the other one.
@@ -102,8 +104,9 @@ def import_environment(home: Path) -> dict[str, str]:
 def prefect_home(home: Path) -> Path:
     """Give Prefect's folder under our home, made if it is missing."""
     folder = home.resolve() / "prefect"
+    make_home(folder.parent)
     # Inputs of runs stand in Prefect's database.
-    folder.mkdir(parents=True, exist_ok=True, mode=0o700)
+    folder.mkdir(exist_ok=True, mode=0o700)
     return folder
 
 

@@ -22,6 +22,8 @@ class Sandbox:
         engine: `bwrap` (namespaces, Linux) or `wasm`; `auto` takes the first that works here. When none does, every
             run fails with the reason: code never runs without isolation.
         packages: what code may ask for beyond the standard library: name and the folder for its module path.
+        network: whether code may ask for the network. It is the service's own, so nothing of the platform stands between
+            such code and internal addresses.
         max_processes: how many runs go on at the same time; more of them wait.
         bwrap: the bubblewrap program, when it is not the one from its package or from the PATH.
     """
@@ -31,10 +33,12 @@ class Sandbox:
         *,
         engine: Literal["auto", "bwrap", "wasm"] = "auto",
         packages: Mapping[str, Path] | None = None,
+        network: bool = False,
         max_processes: int = 8,
         bwrap: Path | None = None,
     ) -> None:
         self._packages = {name: Path(path) for name, path in (packages or {}).items()}
+        self._network = network
         for name, path in self._packages.items():
             if not name.replace("-", "_").replace(".", "_").isidentifier():
                 raise ValueError(
@@ -136,6 +140,12 @@ class Sandbox:
         if fast and (packages or network):
             raise CodeError(
                 "`sandbox: fast` has no packages and no network; use `sandbox: full`", kind="not_supported"
+            )
+        if network and not self._network:
+            raise CodeError(
+                "the operator does not let code use the network, because it would reach internal addresses too; "
+                "set `network: false` and fetch with an HTTP node, or have INTERLACE_CODE_NETWORK set to true",
+                kind="network_not_allowed",
             )
 
     async def close(self) -> None:

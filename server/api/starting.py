@@ -11,6 +11,8 @@ from fastapi.responses import JSONResponse, Response
 from pydantic import BaseModel, Field
 
 from interlace.engine.durations import parse_duration
+from interlace.engine.errors import InvalidDocument
+from interlace.engine.inputs import prepare_inputs
 from interlace.engine.run import RunResult
 from interlace.flows.documents import Pinned
 from interlace.flows.link import PrefectLink
@@ -21,6 +23,7 @@ from interlace.flows.request import Request as RunRequest
 from interlace.server.auth import Caller, PlatformOf
 from interlace.server.problems import ApiError, problem
 from interlace.store.keys import Key
+from interlace.store.run_row import Run
 
 _OWN_HEADERS = frozenset(
     {"connection", "content-length", "transfer-encoding", "set-cookie", "date", "server"}
@@ -91,7 +94,7 @@ class Starter:
         same = run.workflow_id == pinned.workflow_id and (
             pinned.workflow_id is not None or run.document_hash == pinned.hash
         )
-        if not same or any(run.inputs.get(name) != value for name, value in start.inputs.items()):
+        if not same or run.inputs != await self._prepared(run, start):
             raise ApiError(
                 422,
                 "idempotency_mismatch",
@@ -99,6 +102,14 @@ class Starter:
                 run_id=run_id,
             )
         return run.status
+
+    async def _prepared(self, run: Run, start: Start) -> dict[str, Any] | None:
+        """The inputs that the run would have of this request; its version may be an earlier one than today's."""
+        document = await self.platform.documents.read(run.document_hash)
+        try:
+            return prepare_inputs(document.inputs, start.inputs)
+        except InvalidDocument:
+            return None
 
 
 def _started(placed: Placed, status: str) -> dict[str, Any]:

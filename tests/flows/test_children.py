@@ -49,6 +49,26 @@ async def test_a_retry_starts_the_child_again(
     assert len(await platform.store.runs.children(result.run_id)) == 3
 
 
+async def test_a_retry_after_a_crash_starts_the_child_again(settings: Settings, loopback: Loopback) -> None:
+    first = await Platform.open(settings)
+    child = await first.documents.from_text(chain(http("call", f"{loopback.url}/status/503"), name="failing"))
+    pushed = await first.store.workflows.push("failing", child.text)
+    await first.store.workflows.publish(pushed.workflow_id)
+    node = sub("sub", "failing") | {"retry": {"max": 1, "delay": 0.5}}
+    run_id = await first.runner.start(await first.documents.from_text(chain(node)), Request())
+    async for event in first.store.events.follow(run_id):
+        if event.type == "node.retrying":
+            break
+    await first.close()
+    second = await Platform.open(settings)
+    assert run_id in await take_over(second.store, second.runner)
+    result = await second.runner.wait(run_id, 10)
+    assert result is not None
+    assert result.status == "failed"
+    assert loopback.seen["/status/503"] == len(await second.store.runs.children(run_id)) == 2
+    await second.close()
+
+
 async def test_cancelling_the_parent_cancels_the_child(
     platform: Platform, push: Any, loopback: Loopback
 ) -> None:

@@ -6,12 +6,14 @@ import socket
 import subprocess
 import sys
 import time
+from pathlib import Path
 from typing import Any
 
 import pytest
 
 from interlace.flows import orphans
 from interlace.flows.orphans import take_over, taking_over
+from interlace.flows.owner import machine, new_owner, pid_here
 from interlace.flows.platform import Platform
 from interlace.flows.request import POOL, Request
 from interlace.store.run_row import NewRun
@@ -28,6 +30,11 @@ async def _left_behind(platform: Platform, owner: str, text: str = GREETING, **f
     return (await platform.store.runs.create(new)).run_id
 
 
+def _owner(pid: int, here: str | None = None) -> str:
+    """A process of this machine, or of another boot or pid namespace of its."""
+    return f"{socket.gethostname()}:{pid}:{machine() if here is None else here}:abc"
+
+
 @pytest.fixture(scope="module")
 def dead() -> int:
     """The id of a process that has ended."""
@@ -37,7 +44,7 @@ def dead() -> int:
 
 
 async def test_runs_of_a_dead_process_go_on_at_once(platform: Platform, dead: int) -> None:
-    run_id = await _left_behind(platform, f"{socket.gethostname()}:{dead}:abc")
+    run_id = await _left_behind(platform, _owner(dead))
     assert await take_over(platform.store, platform.runner) == [run_id]
     result = await platform.runner.wait(run_id, 10)
     assert result is not None
@@ -45,19 +52,39 @@ async def test_runs_of_a_dead_process_go_on_at_once(platform: Platform, dead: in
 
 
 async def test_runs_of_the_living_and_of_other_hosts_are_left(platform: Platform, dead: int) -> None:
-    await _left_behind(platform, f"{socket.gethostname()}:{os.getppid()}:abc")
-    await _left_behind(platform, f"elsewhere:{dead}:abc")
+    await _left_behind(platform, _owner(os.getppid()))
+    await _left_behind(platform, f"elsewhere:{dead}:{machine()}:abc")
     assert await take_over(platform.store, platform.runner) == []
 
 
+@pytest.mark.parametrize("here", ["otherboot:{space}", "{boot}:1", ":", "{boot}"])
+async def test_numbers_of_another_boot_or_pid_namespace_say_nothing(
+    platform: Platform, dead: int, here: str
+) -> None:
+    boot, space = machine().split(":")
+    for pid in (dead, os.getpid()):
+        await _left_behind(platform, _owner(pid, here.format(boot=boot, space=space)))
+    assert await take_over(platform.store, platform.runner) == []
+
+
+@pytest.mark.skipif(sys.platform != "linux", reason="other systems do not say")
+def test_an_owner_names_its_boot_and_pid_namespace() -> None:
+    boot = Path("/proc/sys/kernel/random/boot_id").read_text().strip()
+    space = str(Path("/proc/self/ns/pid").readlink())
+    owner = new_owner()
+    assert owner.startswith(f"{socket.gethostname()}:{os.getpid()}:{boot}:{space.strip('pid:[]')}:")
+    assert pid_here(owner) == os.getpid()
+    assert owner != new_owner()
+
+
 async def test_an_earlier_process_of_our_own_number_is_dead(platform: Platform) -> None:
-    run_id = await _left_behind(platform, f"{socket.gethostname()}:{os.getpid()}:earlier")
+    run_id = await _left_behind(platform, _owner(os.getpid()))
     assert await take_over(platform.store, platform.runner) == [run_id]
     await platform.runner.idle()
 
 
 async def test_a_command_takes_only_what_this_machine_left(platform: Platform, dead: int) -> None:
-    here = await _left_behind(platform, f"{socket.gethostname()}:{dead}:abc")
+    here = await _left_behind(platform, _owner(dead))
     pinned = await platform.documents.from_text(GREETING)
     anybodys, _ = await platform.runner.create(pinned, Request(inputs={"name": "Ada"}))
     assert await take_over(platform.store, platform.runner, local=True) == [here]
@@ -83,7 +110,7 @@ async def test_a_child_whose_parent_ended_is_cancelled(platform: Platform, dead:
     pinned = await platform.documents.from_text(chain(sub("s", "greeting", inputs={"name": "x"})))
     parent = await platform.runner.start(pinned, Request())
     await platform.runner.wait(parent, 10)
-    owner = f"{socket.gethostname()}:{dead}:abc"
+    owner = _owner(dead)
     waited, free = [
         await _left_behind(
             platform, owner, parent_run_id=parent, parent_path="s", depth=1,
@@ -97,7 +124,7 @@ async def test_a_child_whose_parent_ended_is_cancelled(platform: Platform, dead:
 
 
 async def test_one_that_cannot_go_on_does_not_keep_the_others(platform: Platform, dead: int) -> None:
-    owner = f"{socket.gethostname()}:{dead}:abc"
+    owner = _owner(dead)
     good = await _left_behind(platform, owner)
     broken = await platform.store.runs.create(
         NewRun(
@@ -115,7 +142,7 @@ async def test_it_keeps_looking(platform: Platform, dead: int, monkeypatch: pyte
     monkeypatch.setattr(orphans, "_LOOK_SECONDS", 0.01)
     async with taking_over(platform.store, platform.runner) as first:
         assert first == []
-        run_id = await _left_behind(platform, f"{socket.gethostname()}:{dead}:abc")
+        run_id = await _left_behind(platform, _owner(dead))
         async with asyncio.timeout(10):
             result = await platform.runner.wait(run_id)
     assert result is not None

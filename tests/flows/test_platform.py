@@ -11,6 +11,7 @@ from interlace.flows.platform import Platform
 from interlace.flows.request import Request
 from interlace.flows.settings import Settings
 from tests.flows.documents import chain, http
+from tests.loopback import Loopback
 
 POSTGRES = os.environ.get("INTERLACE_TEST_POSTGRES", "postgresql://postgres@127.0.0.1:5432/postgres")
 
@@ -57,3 +58,30 @@ async def test_a_home_that_cannot_be_opened(settings: Settings) -> None:
     unreachable = Settings(**settings.model_dump() | {"database_url": "postgresql://x@127.0.0.1:9/x"})
     with pytest.raises(StoreError, match="cannot be opened"):
         await Platform.open(unreachable)
+
+
+CALLING = """
+import socket
+def main(port):
+    with socket.create_connection(("127.0.0.1", port), 3):
+        return {"reached": True}
+"""
+
+
+@pytest.mark.parametrize("allowed", [False, True])
+async def test_code_has_the_network_only_when_the_operator_says_so(
+    settings: Settings, loopback: Loopback, *, allowed: bool
+) -> None:
+    opened = await Platform.open(settings.model_copy(update={"code_network": allowed}))
+    try:
+        if not (status := await opened.sandbox.check()).available or status.engine != "bwrap":
+            pytest.skip(f"only bubblewrap has a network: {status.reason}")
+        config = {"code": CALLING, "inputs": {"port": urlsplit(loopback.url).port}, "network": True}
+        pinned = await opened.documents.from_text(chain({"id": "call", "type": "CODE", "config": config}))
+        result = await opened.runner.wait(await opened.runner.start(pinned, Request()), 30)
+        assert result is not None
+        assert (None if result.error is None else result.error["type"]) == (
+            None if allowed else "network_not_allowed"
+        )
+    finally:
+        await opened.close()

@@ -11,6 +11,7 @@ from interlace.engine.errors import InvalidDocument
 from interlace.flows.platform import Platform
 from interlace.flows.report import run_report, why
 from interlace.flows.request import Request
+from interlace.flows.runner import ClosingError
 from interlace.flows.settings import Settings
 from interlace.store.errors import NotFoundError
 from tests.flows.conftest import Run
@@ -112,6 +113,52 @@ async def test_a_closing_process_leaves_its_run_to_the_next(settings: Settings, 
     await second.close()
 
 
+async def test_a_closing_process_begins_nothing(settings: Settings) -> None:
+    platform = await Platform.open(settings)
+    runner, store = platform.runner, platform.store
+    pinned = await platform.documents.from_text(GREETING)
+    request = Request(inputs={"name": "Ada"})
+    waiting, _ = await runner.create(pinned, request)
+    epoch = await store.runs.claim(waiting, runner.owner, 60)
+    row = await store.runs.get(waiting)
+    creating = asyncio.create_task(runner.start(pinned, request))
+    resuming = asyncio.create_task(runner.resume(row, epoch=epoch))
+    await asyncio.sleep(0)  # both have asked the store by now
+    await runner.close()
+    assert not await resuming
+    late = await creating
+    with pytest.raises(ClosingError, match="closing"):
+        await runner.start(pinned, request)
+    epoch = await store.runs.claim(waiting, runner.owner, 60)
+    assert not await runner.resume(await store.runs.get(waiting), epoch=epoch)
+    assert not runner.active
+    assert {run.id for run in await store.runs.unfinished()} == {waiting, late}
+    await platform.close()
+
+
+async def test_what_an_ended_run_starts_is_started_before_leaving(
+    settings: Settings, loopback: Loopback
+) -> None:
+    platform = await Platform.open(settings)
+    gate = asyncio.Event()
+    started: list[str] = []
+    pinned = await platform.documents.from_text(GREETING)
+
+    async def follow(run_id: str, _result: object) -> None:
+        await gate.wait()
+        if not started:
+            started.append(run_id)
+            started.append(await platform.runner.start(pinned, Request(inputs={"name": "Bo"})))
+
+    platform.runner.ended.append(follow)
+    await platform.runner.wait(await platform.runner.start(pinned, Request(inputs={"name": "Ada"})), 10)
+    closing = asyncio.create_task(platform.close())
+    await asyncio.sleep(0)
+    gate.set()
+    await closing
+    assert len(started) == 2
+
+
 async def test_work_that_must_not_be_done_twice_is_finished_before_leaving(
     settings: Settings, loopback: Loopback
 ) -> None:
@@ -137,8 +184,8 @@ async def test_a_fault_of_the_engine_ends_the_run(platform: Platform) -> None:
     pinned = await platform.documents.from_text(GREETING)
     broken = replace(pinned, plan=replace(pinned.plan, root=None))  # type: ignore[arg-type]
     run_id = await platform.runner.start(broken, Request(inputs={"name": "Ada"}))
-    await platform.runner.idle()
-    result = await platform.runner.result(run_id)
+    result = await platform.runner.wait(run_id, 10)
+    assert result is not None
     assert result.error is not None
     assert result.error["type"] == "internal"
 

@@ -22,7 +22,7 @@ def test_arguments_win_over_variables_and_they_over_the_file(
     assert (settings.host, settings.port, settings.environment) == ("b", 2, "prod")
     assert settings.http_allow == ["127.0.0.1", "api:8080"]
     monkeypatch.setenv("INTERLACE_ENV_LEVEL", "high")
-    assert ProcessEnvironment(settings).settings() == {"region": "eu", "level": "high"}
+    assert ProcessEnvironment(settings).settings() == {"region": "eu", "LEVEL": "high", "level": "high"}
 
 
 def test_secrets_are_masked() -> None:

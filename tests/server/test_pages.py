@@ -35,3 +35,14 @@ async def test_runs_of_others_are_not_shown(api: httpx2.AsyncClient, stranger: A
     answer = await api.post("/api/v1/runs", params={"wait": "20s"}, json={"document": chain(name="mine")})
     assert "mine" not in (await api.get("/", headers=stranger())).text
     assert (await api.get(f"/runs/{answer.json()['run_id']}", headers=stranger())).status_code == 404
+
+
+async def test_no_page_asks_another_server(api: httpx2.AsyncClient) -> None:
+    for path in ("/docs", "/docs/oauth2-redirect", "/redoc"):
+        assert (await api.get(path)).status_code == 404
+    for path in ("/", "/login"):
+        page = await api.get(path)
+        assert page.status_code == 200
+        assert "/docs" not in page.text
+        assert "//" not in page.text
+    assert (await api.get("/openapi.json")).status_code == 200

@@ -243,3 +243,25 @@ async def test_a_mirrored_run_is_shown_suspended_and_then_completed(served: Serv
     [request] = (await served.client.get(f"/api/v1/approvals?run_id={run_id}")).json()["items"]
     await served.client.post(f"/api/v1/approvals/{request['id']}/answer", json={"action": "reject"})
     await served.flow_run(run_id, "Completed")
+
+
+async def test_a_flow_run_that_is_gone_keeps_no_other_from_being_settled(served: Served) -> None:
+    runner, store, host = served.platform.runner, served.platform.store, served.link._host
+    assert host is not None
+    pinned = await served.platform.documents.from_text(GREETING)
+    await host.ensure_deployment("file:greeting", "greeting", {})
+    run_ids = []
+    for _ in range(2):
+        request = Request(inputs={"name": "Ada"}, trigger={"kind": "api", **POOL})
+        run_id, _new = await runner.create(pinned, request)
+        later = datetime.now(UTC) + timedelta(minutes=30)
+        flow_run_id = await host.submit("file:greeting", run_id, {}, (), later)
+        await store.runs.mirrored([(run_id, "queued", flow_run_id)])
+        if not run_ids:
+            await served.prefect.request("DELETE", f"/flow_runs/{flow_run_id}")
+        assert await runner.resume(await store.runs.get(run_id))
+        await runner.wait(run_id, 20)
+        run_ids.append(run_id)
+    await served.link._compare(host)
+    await served.flow_run(run_ids[1], "Completed")
+    assert not {run.id for run in await store.runs.to_mirror()} & set(run_ids)

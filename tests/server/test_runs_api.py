@@ -106,6 +106,25 @@ async def test_idempotency_keys(api: httpx2.AsyncClient, platform: Platform, pro
     problem(await api.post("/api/v1/runs", headers=headers, json=body), 422, "idempotency_mismatch")
 
 
+async def test_idempotency_keys_compare_inputs_with_their_defaults(
+    api: httpx2.AsyncClient, problem: Problem
+) -> None:
+    size = {"type": "object", "properties": {"unit": {"type": "string", "default": "mm"}}}
+    schema = {"type": "object", "properties": {"size": size, "name": {"type": "string", "default": "Ada"}}}
+    document = chain(name="sized", inputs=schema)
+
+    async def start(key: str, **inputs: Any) -> httpx2.Response:
+        body = {"document": document, "inputs": inputs}
+        return await api.post("/api/v1/runs", headers={"idempotency-key": key}, json=body)
+
+    first = await start("nested", size={})
+    assert first.status_code == 202, first.text
+    same = await start("nested", size={"unit": "mm"}, name="Ada")
+    assert same.json()["run_id"] == first.json()["run_id"]
+    assert (await start("named", name="Bo")).status_code == 202
+    problem(await start("named"), 422, "idempotency_mismatch")
+
+
 async def test_listing_pages_and_filters(api: httpx2.AsyncClient, problem: Problem) -> None:
     ids = [(await _run(api, GREETING, inputs={"name": str(n)})).json()["run_id"] for n in range(5)]
     found: list[str] = []

@@ -179,15 +179,20 @@ async def test_whoever_runs_it_hears_of_a_cancellation(store: Store) -> None:
 
 async def test_the_mirror_queue_holds_what_differs(store: Store) -> None:
     first, second = await begin(store), await begin(store)
+    assert await store.runs.to_mirror() == []
+    for journal in (first, second):
+        journal.append("run.started")
+        await commit(journal)
     assert [run.id for run in await store.runs.to_mirror()] == [first.run_id, second.run_id]
     assert len(await store.runs.to_mirror(limit=1)) == 1
-    await store.runs.mirrored([(first.run_id, "queued", "flow-1"), (second.run_id, "queued", "flow-2")])
+    assert [run.id for run in await store.runs.to_mirror(after=first.run_id)] == [second.run_id]
+    await store.runs.mirrored([(first.run_id, "running", "flow-1"), (second.run_id, "running", "flow-2")])
     await store.runs.mirrored([])
     assert await store.runs.to_mirror() == []
     first.append("run.succeeded", data={"outputs": {}})
     await commit(first)
     (run,) = await store.runs.to_mirror()
-    assert (run.id, run.mirror_state, run.flow_run_id) == (first.run_id, "queued", "flow-1")
+    assert (run.id, run.mirror_state, run.flow_run_id) == (first.run_id, "running", "flow-1")
     await store.runs.mirrored([(first.run_id, "succeeded", None)])
     assert await store.runs.to_mirror() == []
     found = await store.runs.by_flow_run("flow-1")

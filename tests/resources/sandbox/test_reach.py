@@ -23,7 +23,8 @@ async def opened(tmp_path_factory: pytest.TempPathFactory) -> AsyncIterator[Sand
         module = folder / name / f"{name.replace('-', '_')}.py"
         module.parent.mkdir()
         module.write_text(f"NAME = {name!r}\n")
-    made = Sandbox(engine="bwrap", packages={"demo": folder / "demo", "other-one": folder / "other-one"})
+    packages = {name: folder / name for name in ("demo", "other-one")}
+    made = Sandbox(engine="bwrap", packages=packages, network=True)
     status = await made.check()
     if not status.available:
         pytest.skip(f"bubblewrap does not run here: {status.reason}")

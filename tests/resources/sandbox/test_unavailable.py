@@ -115,3 +115,13 @@ async def test_package_names_are_names(name: str, tmp_path: Path) -> None:
 async def test_package_folder_must_exist(tmp_path: Path) -> None:
     with pytest.raises(ValueError, match="has no folder"):
         Sandbox(packages={"demo": tmp_path / "missing"})
+
+
+async def test_network_is_refused_unless_the_operator_opens_it() -> None:
+    sandbox = Sandbox(engine="bwrap")
+
+    with pytest.raises(CodeError, match="INTERLACE_CODE_NETWORK") as caught:
+        await sandbox.run("def main():\n    return {}", {}, limits=Limits(), network=True)
+
+    assert caught.value.kind == "network_not_allowed"
+    await sandbox.close()

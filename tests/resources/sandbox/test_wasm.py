@@ -24,7 +24,7 @@ ASYNC = pytest.mark.asyncio(loop_scope="module")
 
 @pytest_asyncio.fixture(scope="module", loop_scope="module")
 async def wasm() -> AsyncIterator[Sandbox]:
-    made = Sandbox(engine="wasm")
+    made = Sandbox(engine="wasm", network=True)
     assert (await made.check()).engine == "wasm"
     yield made
     await made.close()
