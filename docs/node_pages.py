@@ -25,6 +25,7 @@ _GROUPS = {
     "data": "Data",
     "connect": "Connections",
     "code": "Code",
+    "human": "People",
 }
 
 

@@ -163,7 +163,7 @@ def kinds_page() -> str:
 EVENTS: dict[str, tuple[str, str]] = {
     "run.queued": ("The run exists and waits for a free place.", ""),
     "run.started": ("The run began, or a process took it over.", "inputs"),
-    "run.suspended": ("Everything that is left waits; no process holds the run.", ""),
+    "run.suspended": ("Everything that is left waits; no process holds the run.", "waiting, deadline"),
     "run.resumed": ("A suspended run goes on.", ""),
     "run.succeeded": ("The run ended well.", "outputs"),
     "run.failed": ("The run ended with an error.", "error"),
@@ -173,7 +173,11 @@ EVENTS: dict[str, tuple[str, str]] = {
     "node.succeeded": ("The node has its outputs.", "outputs, handles, elapsed_ms, variables, why"),
     "node.failed": ("The node failed for good.", "error, handled"),
     "node.skipped": ("The node does not run.", "reason, handles"),
-    "node.suspended": ("The node waits for a time.", "until"),
+    "node.suspended": (
+        "The node waits: for a time, a person, a call or a child run.",
+        "id, kind, phase, until, request, hash, …",
+    ),
+    "node.resumed": ("What the node waited for has come.", "id, phase, action, by, hash"),
     "node.cancelled": ("The node was interrupted.", ""),
     "node.unknown": ("An attempt was interrupted and its outcome is unknown.", "effects"),
     "node.delta": ("A piece of a text that is being made; nothing writes it yet.", ""),

@@ -21,7 +21,8 @@ RUN_EVENTS = frozenset(
 NODE_EVENTS = frozenset(
     f"node.{name}"
     for name in (
-        "started", "retrying", "succeeded", "failed", "skipped", "suspended", "cancelled", "unknown", "delta", "log",
+        "started", "retrying", "succeeded", "failed", "skipped", "suspended", "resumed", "cancelled", "unknown", "delta",
+        "log",
     )
 )  # fmt: skip
 OTHER_EVENTS = frozenset({"tool.started", "tool.finished", "iteration.item", "loop.round"})
@@ -42,6 +43,8 @@ class Event:
       `node.failed` {error, handled?, variables?}; `node.skipped` {reason, handles?};
       `node.retrying` {error, delay, variables?}; `node.suspended` {until}; `node.unknown` {effects};
       `node.log` {message}; a container's `variables` are those that its body set further out;
+    - `node.suspended` {id, kind, phase, until, request, hash, state, rules, …}; `node.resumed` {id, phase, action, by, hash};
+      `run.suspended` {waiting: [id]};
     - `iteration.item` {index, status}; `loop.round` {round, variables}.
     """
 

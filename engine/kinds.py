@@ -15,7 +15,7 @@ _ENGINE = {
     "internal": "A node type has a fault; the workflow is not to blame.",
     "node_error": "A node failed and its type gave no kind.",
     "unknown_outcome": "An attempt with effects `once` was interrupted; nobody knows whether it did its work.",
-    "confirmation_unavailable": "The node asks for a confirmation (`confirm: true`) and nobody can be asked.",
+    "not_confirmed": "A person did not confirm the node (`confirm: true`), or nobody did in time; it did not run.",
     "no_end_reached": "The run came to its end without reaching an END node.",
     "output_conflict": "Two END nodes that ran set the same output.",
     "not_json": "A node's outputs have no JSON form, so they cannot be recorded.",
@@ -79,6 +79,7 @@ _CONNECTIONS = {
     "insecure_redirect": "A redirect leads from https to http.",
     "too_many_redirects": "More than five redirects.",
     "too_large": "The answer is larger than the limit.",
+    "callback_timeout": "The other side did not call back in time.",
     "pagination": "The pages of a list cannot be followed.",
 }
 

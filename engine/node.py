@@ -20,6 +20,7 @@ from interlace.engine.document import Body, Document, Effects, NodeSpec
 from interlace.engine.expressions import Missing, Names
 from interlace.engine.problems import Severity
 from interlace.engine.schema import Schema
+from interlace.engine.waits import Answer
 
 OUT = "out"
 S = TypeVar("S")
@@ -162,6 +163,10 @@ class RunContext(Protocol):
         """Choose the handles whose edges are taken; `out` when never called."""
         ...
 
+    def is_connected(self, handle: str) -> bool:
+        """Whether an edge leaves from a handle."""
+        ...
+
     def explain(self, handle: str, reason: str) -> None:
         """Say why a handle was not taken; shown as the reason of the nodes that are skipped for it."""
         ...
@@ -180,6 +185,10 @@ class RunContext(Protocol):
         Raises:
             NodeError: the value does not fit the type that the document declares.
         """
+        ...
+
+    def now(self) -> float:
+        """Unix time in seconds, by the run's clock."""
         ...
 
     def log(self, message: str) -> None:
@@ -279,3 +288,12 @@ class Node(Generic[C, O]):
         """
         del config, ctx
         raise TypeError(f"node type {type(self).kind} does not define run()")
+
+    def resume(self, state: Mapping[str, Any], answer: Answer, ctx: RunContext) -> O | Awaitable[O]:
+        """Go on after `run` raised `Suspend`: `state` is what it left there, `answer` what ended the wait.
+
+        Raises:
+            NodeError: the answer is a failure of the node.
+        """
+        del state, answer, ctx
+        raise TypeError(f"node type {type(self).kind} suspends but does not define resume()")

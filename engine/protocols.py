@@ -80,6 +80,14 @@ class Environment(Protocol):
         ...
 
 
+class Callbacks(Protocol):
+    """Where other systems call back."""
+
+    def new(self) -> tuple[str, str]:
+        """A new token, which nobody else can make, and the URL that ends the wait of it."""
+        ...
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ChildResult:
     """How a child run ended."""
@@ -103,10 +111,14 @@ class Children(Protocol):
         path: str,
         wait: bool,
     ) -> ChildResult:
-        """Start (or after a crash find again) the child of `parent` at `path` and wait for its end.
+        """Start (or after a crash find again) the child of `parent` at `path` and wait until it ends or is suspended.
 
         Cancelling the call cancels the child.
         """
+        ...
+
+    async def result(self, run_id: str, *, parent: str) -> ChildResult:
+        """How a child that was suspended ended; it may be suspended again."""
         ...
 
 

@@ -41,7 +41,7 @@ class ChildRuns:
         path: str,
         wait: bool,
     ) -> ChildResult:
-        """Start the child of a node, or find the one an earlier try started, and wait for its end.
+        """Start the child of a node, or find the one an earlier try started, and wait until it has ended or is suspended.
 
         Raises:
             NodeError: the workflow does not exist, the inputs do not fit, or the depth is too great.
@@ -51,6 +51,8 @@ class ChildRuns:
         started = await runner.store.runs.children(parent, path)
         if started and not await self._is_reported(started[-1], parent, path):
             child_id = started[-1].id
+            if started[-1].status == "suspended":
+                return ChildResult(run_id=child_id, status="suspended")
             if started[-1].status not in FINAL:
                 await runner.resume(started[-1])
         else:
@@ -59,16 +61,22 @@ class ChildRuns:
         if not wait:
             return ChildResult(run_id=child_id, status="running")
         try:
-            result = await runner.wait(child_id)
+            result = await runner.turn(child_id)
         except asyncio.CancelledError:
             if not runner.closing:
                 await asyncio.shield(self._cancel(parent, child_id))
             raise
-        assert result is not None, "waits without a time limit"
-        if result.status != "succeeded":
-            self._reported.setdefault(parent, set()).add(child_id)
+        return self._result(parent, result)
+
+    async def result(self, run_id: str, *, parent: str) -> ChildResult:
+        """How a child ended, or that it is suspended."""
+        return self._result(parent, await self._runner.turn(run_id))
+
+    def _result(self, parent: str, result: RunResult) -> ChildResult:
+        if result.status in FINAL and result.status != "succeeded":
+            self._reported.setdefault(parent, set()).add(result.run_id)
         return ChildResult(
-            run_id=child_id, status=result.status, outputs=result.outputs or {}, error=result.error
+            run_id=result.run_id, status=result.status, outputs=result.outputs or {}, error=result.error
         )
 
     async def _is_reported(self, child: Run, parent: str, path: str) -> bool:
@@ -118,8 +126,9 @@ class ChildRuns:
         await self._runner.cancel(run_id, "cancelled with its parent")
         await self._runner.wait(run_id, _CANCEL_SECONDS)
 
-    async def _forget(self, run_id: str, _result: RunResult) -> None:
-        self._reported.pop(run_id, None)
+    async def _forget(self, run_id: str, result: RunResult) -> None:
+        if result.status in FINAL:
+            self._reported.pop(run_id, None)
 
 
 def _repeats(event: Event, path: str) -> bool:

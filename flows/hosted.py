@@ -61,8 +61,7 @@ class HostedRuns:
         run = await store.runs.get(run_id)
         if not await runner.resume(run, epoch=self._epochs.pop(run_id, None)):
             return Outcome(state="interrupted", message="another process owns the run")
-        result = await runner.wait(run_id)
-        assert result is not None, "waits without a time limit"
+        result = await runner.turn(run_id)
         if result.status in ("queued", "running"):
             return Outcome(state="interrupted")
         await store.runs.mirrored([(run_id, result.status, None)])
@@ -70,9 +69,12 @@ class HostedRuns:
         return Outcome(state=result.status, message=message)  # type: ignore[arg-type]
 
     async def parked(self, flow_run_id: str, run_id: str) -> bool:
-        """Hear that Prefect shows the run as suspended."""
+        """Hear that Prefect shows the run as suspended; True if it can go on already."""
         del flow_run_id
-        return (await self._platform.store.runs.get(run_id)).status != "suspended"
+        store = self._platform.store
+        if (await store.runs.get(run_id)).status != "suspended":
+            return True
+        return any(wait.run_id == run_id for wait in await store.waits.unconsumed())
 
     async def cancel(self, run_id: str) -> None:
         """Cancel the run, wherever it is."""

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import asyncio
 import contextlib
+import time
 from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
@@ -25,6 +26,8 @@ from interlace.flows.prefect.settings import auth_file, own_auth
 from interlace.flows.shown import ShownRuns, deployment_of, is_hosted
 from interlace.store.run_row import FINAL, Run
 
+_RESUME_SECONDS = 20.0
+"""How long Prefect may take to go on with a suspended run before that happens without it."""
 _RECONCILE_SECONDS = 20.0
 # What Prefect says to a flow run that it has not, or cannot show: the next round would hear the same.
 _HOPELESS = frozenset({400, 404, 409, 413, 422})
@@ -42,6 +45,8 @@ class PrefectLink:
         self._host: Host | None = None
         self._connection: PrefectConnection | None = None
         self._reconciler: asyncio.Task[None] | None = None
+        self._asked: dict[str, float] = {}
+        """When the host was first asked to go on with a suspended run, by run."""
         self._ready = asyncio.Event()
         self._failure: str | None = None
 
@@ -115,6 +120,7 @@ class PrefectLink:
         )
         await self._mirror.start()
         self._platform.runner.ended.append(self._poke)
+        self._platform.waits.elsewhere = self._resume
         self._host = Host(
             connection, settings.prefect_pool, HostedRuns(self._platform), limit=settings.max_runs
         )
@@ -122,6 +128,21 @@ class PrefectLink:
         with contextlib.suppress(PrefectError):
             await self._host.ready()
         self._reconciler = asyncio.create_task(self._reconcile(self._host), name="prefect-reconciler")
+
+    async def _resume(self, run: Run) -> bool:
+        """Let the host go on with a suspended run of the pool; False where that is not for Prefect, or it does not."""
+        if not is_hosted(run) or run.flow_run_id is None or self._host is None:
+            return False
+        asked = self._asked.get(run.id)
+        if asked is not None:
+            return time.monotonic() - asked < _RESUME_SECONDS
+        self._asked[run.id] = time.monotonic()
+        try:
+            await self._host.resume(run.flow_run_id)
+        except PrefectError as error:
+            log.info("a suspended run goes on without Prefect", run=run.id, error=str(error))
+            return False
+        return True
 
     async def _reconcile(self, host: Host) -> None:
         """Bring Prefect's picture of the pool's runs and the journals together: after crashes they differ."""
@@ -160,7 +181,8 @@ class PrefectLink:
                 return
         await self._platform.store.runs.mirrored([(run.id, run.status, None)])
 
-    async def _poke(self, _run_id: str, _result: object) -> None:
+    async def _poke(self, run_id: str, _result: object) -> None:
+        self._asked.pop(run_id, None)
         if self._mirror is not None:
             self._mirror.poke()
 

@@ -23,7 +23,9 @@ from interlace.flows.platform import Platform
 async def test_node(
     platform: Platform, document: Document, node_id: str, given: Mapping[str, Any]
 ) -> dict[str, Any]:
-    """Run one node of a document and give `{node, status, outputs, handles, error, elapsed_ms, events}`.
+    """Run one node of a document and give `{node, status, outputs, handles, error, elapsed_ms, request, events}`.
+
+    A node that asks somebody gives the status `suspended` and its request: nobody is taken to have agreed.
 
     `given` holds what the node reads by name: `inputs`, `vars`, `item`, `index`, `trigger`, and outputs of earlier
     nodes by their ids; any other key counts as an input.
@@ -76,7 +78,7 @@ def _names(
 
 
 def _report(node_id: str, journal: MemoryJournal) -> dict[str, Any]:
-    ends = ("node.succeeded", "node.failed", "node.cancelled")
+    ends = ("node.succeeded", "node.failed", "node.cancelled", "node.suspended")
     last = next((e for e in reversed(journal.events) if e.path == node_id and e.type in ends), None)
     data: dict[str, Any] = dict(last.data) if last is not None else {}
     return {
@@ -86,6 +88,7 @@ def _report(node_id: str, journal: MemoryJournal) -> dict[str, Any]:
         "handles": list(data.get("handles", ())),
         "error": data.get("error"),
         "elapsed_ms": data.get("elapsed_ms"),
+        "request": data.get("request"),
         "attempts": last.attempt if last is not None else 0,
         "events": [{"type": e.type, "path": e.path, "data": e.data} for e in journal.events if e.path],
     }

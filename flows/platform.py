@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import secrets
 import socket
 from collections.abc import Mapping, Sequence
 from pathlib import Path
@@ -11,8 +12,17 @@ from urllib.parse import urlsplit
 
 import structlog
 
-from interlace.engine.protocols import Children, Clock, CodeResult, CodeRunner, Environment, Services
+from interlace.engine.protocols import (
+    Callbacks,
+    Children,
+    Clock,
+    CodeResult,
+    CodeRunner,
+    Environment,
+    Services,
+)
 from interlace.engine.registry import Registry
+from interlace.flows.callbacks import CallbackUrls
 from interlace.flows.children import ChildRuns
 from interlace.flows.documents import Documents
 from interlace.flows.environment import ProcessEnvironment
@@ -20,6 +30,7 @@ from interlace.flows.follow_ups import FollowUps
 from interlace.flows.node_types import node_types
 from interlace.flows.runner import Runner
 from interlace.flows.settings import Settings
+from interlace.flows.waits import RunWaits
 from interlace.resources.databases import Databases
 from interlace.resources.http import AllowList, HttpClient
 from interlace.resources.sandbox import Limits, Sandbox
@@ -85,7 +96,10 @@ class Platform:
         self.services.register(CodeRunner, SandboxedCode(self.sandbox))
         self.services.register(Environment, ProcessEnvironment(settings))
         self.services.register(Children, ChildRuns(self.runner))
+        self.callbacks = CallbackUrls(settings)
+        self.services.register(Callbacks, self.callbacks)
         self.follow_ups = FollowUps(self.runner)
+        self.waits = RunWaits(self.runner, self.http, self.callbacks)
 
     @classmethod
     async def open(cls, settings: Settings, *, clock: Clock | None = None) -> Platform:
@@ -97,6 +111,7 @@ class Platform:
         url = None if settings.database_url is None else settings.database_url.get_secret_value()
         store = await Store.open(url, settings.home.resolve(), durability=settings.durability)
         platform = cls(settings, store, node_types(), clock)
+        platform.callbacks.key = str(await store.settings.setdefault("callback_key", secrets.token_hex(32)))
         if url is not None:
             await platform.guard(url)
         return platform

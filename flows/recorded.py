@@ -7,6 +7,7 @@ from typing import Any
 
 from interlace.engine.document import Document
 from interlace.engine.run import Recorded
+from interlace.engine.waits import Waiting
 from interlace.store import Store
 from interlace.store.state import NodeRecord
 
@@ -34,8 +35,21 @@ async def _recorded(record: NodeRecord, load: Any) -> Recorded:
         reason=record.reason,
         variables=await load(record.variables) or {},
         why=record.why,
-        wait_until=record.wait_until,
+        wait=await _wait(record, load),
+        confirmed=record.confirmed,
+        items=record.items,
+        round=-1 if record.round is None else record.round,
     )
+
+
+async def _wait(record: NodeRecord, load: Any) -> Waiting | None:
+    if record.status != "suspended" or record.wait is None:
+        return None
+    data = await load({name: record.wait.get(name, {}) for name in ("request", "state")})
+    return Waiting(
+        id=record.wait.get("id", ""), kind=record.wait.get("kind", "timer"), phase=record.wait.get("phase", "pause"),
+        until=record.wait_until, hash=record.wait.get("hash", ""), **data,
+    )  # fmt: skip
 
 
 async def response_of(store: Store, run_id: str, document: Document) -> dict[str, Any] | None:

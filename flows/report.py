@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from datetime import UTC, datetime
 from typing import Any
 
 from interlace.engine.document import Document
@@ -12,6 +13,7 @@ from interlace.store import Store
 from interlace.store.errors import NotFoundError
 from interlace.store.run_row import FINAL, Run
 from interlace.store.state import NodeRecord, RunState
+from interlace.store.wait_row import Wait
 
 
 async def run_report(store: Store, documents: Documents, run_id: str) -> dict[str, Any]:
@@ -23,14 +25,49 @@ async def run_report(store: Store, documents: Documents, run_id: str) -> dict[st
     run = await store.runs.resolve(await store.runs.get(run_id))
     state = await store.events.fold(run_id)
     document = await documents.read(run.document_hash)
+    waits = [] if run.status in FINAL else await store.waits.of_run(run_id)
+    nodes = node_reports(document, run, state)
+    if run.status == "suspended":
+        for node in nodes.values():
+            if node["status"] == "running":
+                node.update(status="suspended", reason="what is inside it waits")
+    for wait in waits:
+        if wait.path in nodes and nodes[wait.path]["status"] == "suspended":
+            nodes[wait.path]["reason"] = waits_for(wait)
     return {
         "run_id": run.id,
         "status": run.status,
         "outputs": run.outputs,
         "error": run.error,
-        "nodes": node_reports(document, run, state),
+        "nodes": nodes,
+        "waiting": [waiting_json(wait) for wait in waits],
         **summary(run),
     }
+
+
+def waiting_json(wait: Wait) -> dict[str, Any]:
+    """What a run waits for, in short."""
+    return {
+        "id": wait.id, "path": wait.path, "kind": wait.kind, "title": wait.title or waits_for(wait), "until": wait.until,
+    }  # fmt: skip
+
+
+def waits_for(wait: Wait) -> str:
+    """What a node waits for, in words."""
+    until = "" if wait.until is None else f" until {instant_text(wait.until)}"
+    if wait.kind == "timer":
+        return f"it pauses{until}"
+    if wait.kind == "child":
+        return f"it waits for the run {wait.ref}"
+    if wait.kind == "callback":
+        return f"it waits for a call from outside{until}"
+    whom = f" of {', '.join(wait.assignees)}" if wait.assignees else ""
+    return f"it waits for an answer{whom}{until} to request {wait.id}: {wait.title}"
+
+
+def instant_text(at: float) -> str:
+    """An instant as people read it."""
+    return datetime.fromtimestamp(at, UTC).strftime("%Y-%m-%d %H:%M:%S UTC")
 
 
 def summary(run: Run) -> dict[str, Any]:

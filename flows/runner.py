@@ -22,8 +22,10 @@ from interlace.engine.node import RunInfo
 from interlace.engine.protocols import Clock, Files, Services
 from interlace.engine.run import Execution, Recorded, RunResult, prepare
 from interlace.engine.run.result import error_of
+from interlace.engine.waits import Answer
 from interlace.flows.documents import Documents, Pinned
 from interlace.flows.leases import LEASE_SECONDS, Leases
+from interlace.flows.pauses import only_pauses
 from interlace.flows.recorded import recorded_of, response_of
 from interlace.flows.request import Request
 from interlace.store import Store
@@ -68,6 +70,7 @@ class Work:
     inputs: dict[str, Any]
     first_seq: int
     recorded: Mapping[str, Recorded] | None = None
+    answers: Mapping[str, Answer] | None = None
 
 
 class Runner:
@@ -89,7 +92,7 @@ class Runner:
         self.active: dict[str, Active] = {}
         self.closing = False
         self.ended: list[Ended] = []
-        """Called with run id and result when a run of this process has ended."""
+        """Called with run id and result when a run of this process has ended, or is suspended."""
         self._leases = Leases(store, self.active, self._cancel_here)
         self._slots = asyncio.Semaphore(max_runs)
         self._after: set[asyncio.Task[None]] = set()
@@ -150,6 +153,7 @@ class Runner:
                 run.document_hash, workflow_id=run.workflow_id, version=run.version
             )
             recorded, last = await recorded_of(self.store, run.id)
+            answers = await self.store.waits.answers(run.id)
             full = await self.store.runs.resolve(run)
         except BaseException:
             self.active.pop(run.id, None)
@@ -161,7 +165,7 @@ class Runner:
             return False
         work = Work(
             info=self._info(run.id, pinned, run, started=run.started_at), owner=run.owner, inputs=full.inputs,
-            first_seq=last + 1, recorded=None if run.started_at is None else recorded,
+            first_seq=last + 1, recorded=None if run.started_at is None else recorded, answers=answers,
         )  # fmt: skip
         self._launch(active, pinned, work)
         return True
@@ -220,6 +224,7 @@ class Runner:
                 services=self.services.with_service(Files, files),
                 clock=self.clock,
                 recorded=work.recorded,
+                answers=work.answers,
             )
             if active.cancelled is not None:
                 active.execution.cancel(active.cancelled)
@@ -233,8 +238,11 @@ class Runner:
             return
         failure = task.exception()
         if failure is None:
+            result = task.result()
             for callback in self.ended:
-                self._background(callback(active.run_id, task.result()))
+                self._background(callback(active.run_id, result))
+            if result.status == "suspended" and active.cancelled is not None:
+                self._background(self._cancel_late(active.run_id, active.cancelled))
         elif not isinstance(failure, Detached):
             self._background(self._stopped(active, failure))
 
@@ -273,21 +281,42 @@ class Runner:
     async def wait(self, run_id: str, seconds: float | None = None) -> RunResult | None:
         """How a run ended, whichever process runs it; None when it has not within `seconds`.
 
+        A run that waits for somebody is given as suspended; pauses are waited for, where they end within `seconds`.
         The run goes on when the waiting is given up.
         """
-        active = self.active.get(run_id)
+        before = None if seconds is None else self.clock.now() + seconds
         try:
             async with asyncio.timeout(seconds):
-                if active is not None and active.task is not None:
-                    await asyncio.wait([active.task])
-                    # Whatever stopped it in this process: row and journal say how it ends, there or elsewhere.
-                    if not active.task.cancelled() and active.task.exception() is None:
-                        return active.task.result()
-                async for _event in self.store.events.follow(run_id):
-                    pass
+                while True:
+                    result = await self.turn(run_id)
+                    if result.status in FINAL or not await only_pauses(self.store, run_id, before):
+                        return result
+                    await self._next_turn(run_id)
         except TimeoutError:
             return None
+
+    async def turn(self, run_id: str) -> RunResult:
+        """How the run's present turn ends, whichever process runs it: the run has ended then, or is suspended."""
+        active = self.active.get(run_id)
+        if active is not None and active.task is not None:
+            await asyncio.wait([active.task])
+            # Whatever stopped it in this process: row and journal say how it ends, there or elsewhere.
+            if not active.task.cancelled() and active.task.exception() is None:
+                return active.task.result()
+        async for event in self.store.events.follow(run_id):
+            if event.type == "run.suspended" and await self._is_suspended(run_id):
+                break
         return await self.result(run_id)
+
+    async def _next_turn(self, run_id: str) -> None:
+        """Wait until a suspended run goes on or ends."""
+        last = await self.store.events.last_seq(run_id)
+        if await self._is_suspended(run_id):
+            async for _event in self.store.events.follow(run_id, last):
+                return
+
+    async def _is_suspended(self, run_id: str) -> bool:
+        return run_id not in self.active and (await self.store.runs.get(run_id)).status == "suspended"
 
     async def idle(self) -> None:
         """Wait until this process has no run in hand, those included that ended runs started."""
@@ -305,6 +334,10 @@ class Runner:
         return RunResult(
             run_id=run_id, status=run.status, outputs=run.outputs, error=run.error, response=response
         )
+
+    async def _cancel_late(self, run_id: str, reason: str) -> None:
+        """Cancel a run that was suspended in the moment in which somebody cancelled it."""
+        await self.cancel(run_id, reason)
 
     def _cancel_here(self, run_id: str) -> None:
         active = self.active.get(run_id)

@@ -37,6 +37,10 @@ class Settings(BaseSettings):
     home: Path = Field(Path(".interlace"), description="Folder of everything this installation keeps.")
     host: str = Field("127.0.0.1", description="Address that `serve` listens on.")
     port: int = Field(8700, ge=0, le=65535, description="Port that `serve` listens on; 0 takes a free one.")
+    public_url: str | None = Field(
+        None,
+        description="Address under which other systems reach this server, for callbacks; where it listens, if not set.",
+    )
     hosts: Names = Field(
         default_factory=list,
         description="Names under which a server on loopback may be addressed besides localhost, for a proxy before it.",

@@ -12,15 +12,22 @@ from interlace.engine.document import Effects, JsonSchema, NodeSpec
 from interlace.engine.errors import NodeError
 from interlace.engine.fields import Data, Dynamic, Secret
 from interlace.engine.inputs import problems_of
-from interlace.engine.node import Config, Finding, Node, Output, RunContext, TypeContext
-from interlace.engine.protocols import Files
+from interlace.engine.node import OUT, Config, Finding, Node, Output, RunContext, TypeContext
+from interlace.engine.protocols import Callbacks, Files
 from interlace.engine.schema import Schema
-from interlace.resources.http import HttpClient, HttpRequest, HttpResponse, Proxy
+from interlace.engine.waits import TIMEOUT, Answer, Suspend
+from interlace.resources.http import HttpClient, HttpRequest, HttpResponse
 from interlace.resources.http.auth_setting import AuthSetting, NoAuth
 from interlace.resources.http.body_setting import BodySetting, NoBody
+from interlace.resources.http.callback_setting import (
+    CallbackSetting,
+    with_field,
+    with_url,
+)
 from interlace.resources.http.outcome import check_status, statuses
 from interlace.resources.http.pagination import Page, collect
 from interlace.resources.http.paging_setting import AnyPaging, PagingSetting
+from interlace.resources.http.proxy_setting import ProxySetting
 from interlace.resources.http.reading import ResponseAs, Save, read_body
 from interlace.resources.http.url import parse_url
 
@@ -55,22 +62,6 @@ def _statuses(values: list[int | str]) -> list[int | str]:
     for value in values:
         statuses(value)
     return values
-
-
-class ProxyConfig(Config):
-    """An HTTP proxy."""
-
-    url: Dynamic[str] = Field(
-        title="URL",
-        description="Scheme, host and port of the proxy.",
-        examples=["http://proxy.example.com:3128"],
-    )
-    username: Secret[str] = Field(
-        "", title="User name", description="User name, if it wants one.", examples=["me"]
-    )
-    password: Secret[str] = Field(
-        "", title="Password", description="Password.", examples=["{{ secrets.proxy_password }}"]
-    )
 
 
 class HttpConfig(Config):
@@ -146,7 +137,7 @@ class HttpConfig(Config):
         description="Check the server's certificate: true, false, or CA certificates as PEM text to check it by.",
         examples=["-----BEGIN CERTIFICATE-----\n…"],
     )
-    proxy: ProxyConfig | None = Field(
+    proxy: ProxySetting | None = Field(
         None,
         title="Proxy",
         description="Go through this proxy.",
@@ -159,6 +150,12 @@ class HttpConfig(Config):
         description="Most of the body, decompressed; the operator's limit (50 MB) otherwise, which is also the highest value.",
         examples=[5],
         json_schema_extra={"unit": "MB"},
+    )
+    wait_for_callback: CallbackSetting | None = Field(
+        None,
+        title="Wait for a callback",
+        description="After the request wait, holding nothing, until the other side calls a one-time URL.",
+        examples=[{"url_in": "body", "name": "callback_url", "timeout": "2h"}],
     )
 
 
@@ -174,6 +171,9 @@ class HttpOutput(Output):
     elapsed_ms: float = Field(description="Time from the request to the last byte, in milliseconds.")
     pages: int = Field(1, description="How many pages were fetched.")
     has_more: bool = Field(False, description="Whether a limit stopped the paging before the last page.")
+    callback: Data = Field(
+        None, description="What the callback brought: JSON, or its text; null without one."
+    )
 
 
 class Http(Node[HttpConfig, HttpOutput]):
@@ -194,6 +194,10 @@ class Http(Node[HttpConfig, HttpOutput]):
         if self.config.method in _READING:
             return "none"
         return "idempotent" if self.config.method in _REPEATABLE else "once"
+
+    def handles(self) -> tuple[str, ...]:
+        """`out`, and `timeout` where a callback is waited for."""
+        return (OUT,) if self.config.wait_for_callback is None else (OUT, TIMEOUT)
 
     def output_schema(self, types: TypeContext) -> Schema:
         """The body by `response_schema`, else by what it is read as."""
@@ -232,6 +236,8 @@ class Http(Node[HttpConfig, HttpOutput]):
                 message="pages are read as JSON.",
                 fix="Use json or auto.",
             )
+        if config.wait_for_callback is not None:
+            yield from config.wait_for_callback.check(config.body, paged=config.paginate is not None)
 
     async def run(self, config: HttpConfig, ctx: RunContext) -> HttpOutput:
         """Send the request, or one for each page.
@@ -239,8 +245,13 @@ class Http(Node[HttpConfig, HttpOutput]):
         Raises:
             NodeError: `http_<status>`, `connection`, `timeout`, `blocked_address`, `too_large`, `bad_response`, …
         """
-        client = ctx.service(HttpClient)
-        request = await _request(config, ctx, client)
+        client, setting, token = ctx.service(HttpClient), config.wait_for_callback, ""
+        if setting is None:
+            request = await _request(config, ctx, client)
+        else:
+            token, url = ctx.service(Callbacks).new()
+            config = config.model_copy(update={"body": with_field(config.body, setting, url)})
+            request = with_url(await _request(config, ctx, client), setting, url)
         if config.paginate is not None:
             output = await _pages(config, config.paginate, ctx, client, request)
         else:
@@ -248,7 +259,21 @@ class Http(Node[HttpConfig, HttpOutput]):
             output = _output(response, await _body(config, response, ctx))
         if config.response_schema is not None:
             _check_schema(config.response_schema, output)
+        if setting is not None:
+            raise Suspend(setting.wanted(ctx.path, token, ctx.now(), output.model_dump(mode="json")))
         return output
+
+    def resume(self, state: Mapping[str, Any], answer: Answer, ctx: RunContext) -> HttpOutput:
+        """Take what the callback brought.
+
+        Raises:
+            NodeError: `callback_timeout`: no call came, and the handle `timeout` leads nowhere.
+        """
+        if answer.action == TIMEOUT:
+            if not ctx.is_connected(TIMEOUT):
+                raise NodeError("nobody called back in time", kind="callback_timeout", retryable=False)
+            ctx.take(TIMEOUT)
+        return HttpOutput(**{**state, "callback": answer.form.get("body")})
 
 
 async def _request(config: HttpConfig, ctx: RunContext, client: HttpClient) -> HttpRequest:
@@ -271,7 +296,7 @@ async def _request(config: HttpConfig, ctx: RunContext, client: HttpClient) -> H
         timeout=None,  # the engine's, which covers all pages and retries
         follow_redirects=config.follow_redirects,
         verify=config.verify,
-        proxy=_proxy(config.proxy),
+        proxy=None if config.proxy is None else config.proxy.build(),
         max_body=limit,
     )
 
@@ -350,10 +375,6 @@ def _header_text(name: str, value: Any) -> str:
         kind="bad_header",
         retryable=False,
     )
-
-
-def _proxy(config: ProxyConfig | None) -> Proxy | None:
-    return None if config is None else Proxy(config.url, config.username or None, config.password or None)
 
 
 def _check_schema(schema: Schema, output: HttpOutput) -> None:

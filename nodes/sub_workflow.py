@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from typing import Any, ClassVar, Literal
 
 from pydantic import Field
@@ -11,6 +12,7 @@ from interlace.engine.fields import Data, Dynamic
 from interlace.engine.node import Config, Node, OpenOutput, RunContext, TypeContext
 from interlace.engine.protocols import Children, ChildResult
 from interlace.engine.schema import Schema
+from interlace.engine.waits import Answer, Suspend, Wanted
 
 
 class SubWorkflowConfig(Config):
@@ -82,10 +84,28 @@ class SubWorkflow(Node[SubWorkflowConfig, SubWorkflowOutput]):
         )
         if not config.wait:
             return SubWorkflowOutput(run_id=result.run_id)
-        if result.status != "succeeded":
-            raise _failed(config.workflow, result)
-        outputs: dict[str, Any] = {**result.outputs, "run_id": result.run_id}
-        return SubWorkflowOutput(**outputs)
+        return _output(config.workflow, result)
+
+    async def resume(self, state: Mapping[str, Any], answer: Answer, ctx: RunContext) -> SubWorkflowOutput:
+        """Take the outputs of the child that was suspended.
+
+        Raises:
+            NodeError: the child failed or was cancelled.
+        """
+        del answer
+        result = await ctx.service(Children).result(str(state["run_id"]), parent=ctx.run.id)
+        return _output(str(state["workflow"]), result)
+
+
+def _output(workflow: str, result: ChildResult) -> SubWorkflowOutput:
+    if result.status == "suspended":
+        state = {"run_id": result.run_id, "workflow": workflow}
+        request = {"title": f"Workflow {workflow} waits", "run_id": result.run_id}
+        raise Suspend(Wanted(kind="child", request=request, state=state, ref=result.run_id))
+    if result.status != "succeeded":
+        raise _failed(workflow, result)
+    outputs: dict[str, Any] = {**result.outputs, "run_id": result.run_id}
+    return SubWorkflowOutput(**outputs)
 
 
 def _failed(workflow: str, result: ChildResult) -> NodeError:

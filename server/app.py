@@ -14,7 +14,7 @@ from interlace.flows.orphans import taking_over
 from interlace.flows.platform import Platform
 from interlace.flows.settings import Settings
 from interlace.server import pages, problems
-from interlace.server.api import catalogue, files, runs, workflows
+from interlace.server.api import approvals, callbacks, catalogue, files, runs, workflows
 from interlace.server.guard import Guard
 
 
@@ -26,7 +26,15 @@ def create_app(platform: Platform, link: PrefectLink | None = None) -> FastAPI:
     )  # fmt: skip
     app.state.platform, app.state.prefect, app.state.leaving = platform, link, asyncio.Event()
     problems.install(app)
-    for router in (workflows.router, runs.router, files.router, catalogue.router, pages.router):
+    for router in (
+        workflows.router,
+        runs.router,
+        approvals.router,
+        callbacks.router,
+        files.router,
+        catalogue.router,
+        pages.router,
+    ):
         app.include_router(router)
     app.add_middleware(Guard, settings=platform.settings)
     return app
@@ -43,7 +51,7 @@ async def living(settings: Settings) -> AsyncIterator[FastAPI]:
     link = PrefectLink.of(platform)
     starting = asyncio.create_task(link.start(), name="prefect-start") if link is not None else None
     try:
-        async with taking_over(platform.store, platform.runner):
+        async with taking_over(platform.store, platform.runner), platform.waits.watching():
             await platform.follow_ups.catch_up()
             yield create_app(platform, link)
     finally:

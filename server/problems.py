@@ -16,6 +16,8 @@ from interlace.engine.errors import InterlaceError, InvalidDocument
 _STATUS = {
     "not_found": 404,
     "conflict": 409,
+    "already_answered": 409,
+    "forbidden": 403,
     "fenced": 409,
     "not_json": 422,
     "store": 503,

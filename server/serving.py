@@ -121,6 +121,8 @@ class Serving:
 
     async def _announce(self, app: FastAPI) -> None:
         await ensure_owner_key(app.state.platform)
+        if self._settings.public_url is None:
+            app.state.platform.callbacks.base = self._url
         part = self._file.with_suffix(".part")
         part.touch(mode=0o600)
         part.write_bytes(orjson.dumps({"pid": os.getpid(), "url": self._url}))

@@ -7,12 +7,16 @@ from collections.abc import Awaitable, Mapping
 from typing import Any
 
 from interlace.engine.errors import StoreError
-from interlace.engine.events import EVENT_TYPES, Event
+from interlace.engine.events import EVENT_TYPES, FINAL_EVENTS, Event
 from interlace.store.links import Links
 from interlace.store.payloads import Payloads
 from interlace.store.references import MARK, Externalizer, is_reference, resolve_data, resolve_map
 from interlace.store.transitions import Transitions
+from interlace.store.wait_statements import WAIT_EVENTS, WaitStatements
 from interlace.store.writer import Batch, EventRow, Lane, Writer
+
+_FIRST_TURN = 2
+"""The number of the event with which a run's first turn begins; a later one may have waits of earlier turns."""
 
 
 class RunJournal:
@@ -29,7 +33,7 @@ class RunJournal:
 
     def __init__(
         self, run_id: str, epoch: int | None, first_seq: int, *,
-        writer: Writer, payloads: Payloads, links: Links, transitions: Transitions,
+        writer: Writer, payloads: Payloads, links: Links, transitions: Transitions, waits: WaitStatements,
     ) -> None:  # fmt: skip
         self.run_id = run_id
         self.epoch = epoch
@@ -38,6 +42,8 @@ class RunJournal:
         self._payloads = payloads
         self._links = links
         self._transitions = transitions
+        self._waits = waits
+        self._waited = first_seq > _FIRST_TURN
         self._lane = Lane(run_id, epoch)
         self._batch: Batch | None = None
         self._encoder = Externalizer(payloads)
@@ -78,6 +84,10 @@ class RunJournal:
                 batch.operations.append(operation)
             if self._encoder.fresh:
                 self._link(batch, now)
+        if kind in WAIT_EVENTS and (self._waited or kind not in FINAL_EVENTS):
+            operations = list(self._waits.of(self.run_id, kind, path, data or {}, now))
+            batch.operations.extend(operations)
+            self._waited = self._waited or bool(operations)
 
     def commit(self) -> Awaitable[None] | None:
         """Make all appended events durable; None when they are.

@@ -16,7 +16,7 @@ from sqlalchemy.pool import ConnectionPoolEntry, NullPool
 from interlace.store.errors import SchemaError
 from interlace.store.write_ahead import BUSY_MILLISECONDS, log_ahead
 
-HEAD: Final = "0001"
+HEAD: Final = "0002"
 """The newest migration; known here so that opening an up-to-date database does not import Alembic."""
 
 _LOCK = 7_310_867_249_021

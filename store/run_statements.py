@@ -20,7 +20,7 @@ from sqlalchemy.dialects.postgresql import insert
 
 from interlace.store.run_row import UNFINISHED_SQL
 from interlace.store.statements import Compiler, Now
-from interlace.store.tables import documents, events, runs
+from interlace.store.tables import documents, events, runs, waits
 
 
 class RunStatements:
@@ -95,4 +95,5 @@ class RunStatements:
             )
         )
         self.delete_events = compiler(delete(events).where(events.c.run_id == run))
+        self.delete_waits = compiler(delete(waits).where(waits.c.run_id == run))
         self.delete_run = compiler(delete(runs).where(one))

@@ -193,6 +193,7 @@ class RunRepository:
         batch = Batch(Lane())
         batch.slow = True
         batch.execute(self._sql.delete_events(run=run_id))
+        batch.execute(self._sql.delete_waits(run=run_id))
         self._links.cut(batch, run_id, self._payloads)
         batch.execute(self._sql.delete_run(run=run_id))
         await self._database.writer.submit(batch)

@@ -21,6 +21,7 @@ class SettingRepository:
         self._set = database.compile(
             upsert.on_conflict_do_update(index_elements=["key"], set_={"value": upsert.excluded.value})
         )
+        self._add = database.compile(insert(meta).on_conflict_do_nothing())
 
     async def get(self, key: str, default: Any = None) -> Any:
         """The value of a key, or the default where there is none."""
@@ -34,3 +35,11 @@ class SettingRepository:
             NotJsonError: it is not JSON.
         """
         await self._database.write(self._set(key=key, value=encode(value).decode()))
+
+    async def setdefault(self, key: str, value: Any) -> Any:
+        """The value of a key; where there is none the given one, which then is every process's."""
+        found = await self.get(key)
+        if found is None:
+            await self._database.write(self._add(key=key, value=encode(value).decode()))
+            found = await self.get(key)
+        return found

@@ -35,6 +35,10 @@ class NodeRecord:
     effects: str | None = None
     key: str | None = None
     wait_until: float | None = None
+    wait: dict[str, Any] | None = None
+    """The data of the node's last `node.suspended`."""
+    confirmed: str | None = None
+    """The hash of what a person confirmed for the node."""
     started_at: float | None = None
     ended_at: float | None = None
     elapsed_ms: float | None = None
@@ -184,6 +188,14 @@ def _node_suspended(state: RunState, event: Event) -> None:
     node = _node(state, event)
     node.status = "suspended"
     node.wait_until = event.data.get("until")
+    node.wait = event.data
+    node.variables = event.data.get("variables", node.variables)
+
+
+def _node_resumed(state: RunState, event: Event) -> None:
+    # The node stays suspended until its result, or its start, is recorded.
+    if event.data.get("phase") == "confirm" and event.data.get("action") == "approve":
+        _node(state, event).confirmed = event.data.get("hash")
 
 
 def _node_cancelled(state: RunState, event: Event) -> None:
@@ -218,6 +230,7 @@ _HANDLERS: dict[str, Callable[[RunState, Event], None]] = {
     "node.failed": _node_failed,
     "node.skipped": _node_skipped,
     "node.suspended": _node_suspended,
+    "node.resumed": _node_resumed,
     "node.cancelled": _node_cancelled,
     "node.unknown": _node_unknown,
     "iteration.item": _item,

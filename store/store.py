@@ -23,6 +23,8 @@ from interlace.store.sqlite_writer import Durability
 from interlace.store.tables import payloads, run_payloads
 from interlace.store.transitions import Transitions
 from interlace.store.variables import VariableRepository
+from interlace.store.wait_statements import WaitStatements
+from interlace.store.waits import WaitRepository
 from interlace.store.watch import Watch
 from interlace.store.workflows import WorkflowRepository
 from interlace.store.writer import Batch, Lane
@@ -39,9 +41,11 @@ class Store:
         links = Links(database.compile)
         self._links = links
         self._transitions = Transitions(database.compile)
+        self._waits = WaitStatements(database.compile)
         self._watch = Watch(database)
         self.runs = RunRepository(database, self.payloads, links)
         self.events = EventRepository(database, self.payloads, self._watch)
+        self.waits = WaitRepository(database)
         self.workflows = WorkflowRepository(database)
         self.keys = KeyRepository(database)
         self.variables = VariableRepository(database)
@@ -67,6 +71,7 @@ class Store:
         return RunJournal(
             run_id, epoch, first_seq,
             writer=self.database.writer, payloads=self.payloads, links=self._links, transitions=self._transitions,
+            waits=self._waits,
         )  # fmt: skip
 
     async def payload_of(self, run_id: str, ref: str) -> Any:

@@ -20,6 +20,7 @@ from sqlalchemy import (
     UniqueConstraint,
     false,
     text,
+    true,
 )
 
 metadata = MetaData()
@@ -145,6 +146,62 @@ events = Table(
     Column("data", Text, nullable=False),
     PrimaryKeyConstraint("run_id", "seq"),
     sqlite_with_rowid=False,
+)
+
+waits = Table(
+    "waits",
+    metadata,
+    Column("id", Text, primary_key=True),
+    Column("run_id", Text, nullable=False),
+    Column("path", Text, nullable=False),
+    Column("owner", Text, nullable=False),
+    Column("kind", Text, nullable=False),
+    Column("phase", Text, nullable=False),
+    Column("status", Text, nullable=False),
+    Column("consumed", Boolean, nullable=False, server_default=false()),
+    Column("version", Integer, nullable=False, server_default="0"),
+    Column("until", Double),
+    Column("next_at", Double),
+    Column("created_at", Double, nullable=False),
+    Column("ref", Text),
+    Column("token_hash", Text),
+    Column("quorum", Integer, nullable=False, server_default="1"),
+    Column("allow_self", Boolean, nullable=False, server_default=true()),
+    Column("starter", Text),
+    Column("reminded", Integer, nullable=False, server_default="0"),
+    Column("action", Text),
+    Column("answered_by", Text),
+    Column("answered_at", Double),
+    Column("comment", Text),
+    Column("hash", Text, nullable=False, server_default=""),
+    Column("title", Text, nullable=False, server_default=""),
+    Column("assignees", Text, nullable=False, server_default="[]"),
+    Column("schedule", Text, nullable=False, server_default="[]"),
+    Column("channels", Text, nullable=False, server_default="[]"),
+    Column("answers", Text, nullable=False, server_default="[]"),
+    Column("form", Text, nullable=False, server_default="{}"),
+    Column("request", Text, nullable=False, server_default="{}"),
+    Index("waits_run", "run_id"),
+    Index("waits_owner", "owner", "status", "id"),
+    Index(
+        "waits_due",
+        "next_at",
+        sqlite_where=text("status = 'pending'"),
+        postgresql_where=text("status = 'pending'"),
+    ),
+    Index(
+        "waits_answered",
+        "id",
+        sqlite_where=text("status <> 'pending' AND NOT consumed"),
+        postgresql_where=text("status <> 'pending' AND NOT consumed"),
+    ),
+    Index("waits_ref", "ref", sqlite_where=text("ref IS NOT NULL"), postgresql_where=text("ref IS NOT NULL")),
+    Index(
+        "waits_token",
+        "token_hash",
+        sqlite_where=text("token_hash IS NOT NULL"),
+        postgresql_where=text("token_hash IS NOT NULL"),
+    ),
 )
 
 payloads = Table(

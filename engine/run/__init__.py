@@ -14,6 +14,7 @@ from interlace.engine.run.execution import Execution
 from interlace.engine.run.plan import Plan, compile_plan
 from interlace.engine.run.result import Recorded, RunResult
 from interlace.engine.run.secrets import Secrets
+from interlace.engine.waits import Answer
 
 __all__ = ["Execution", "Plan", "Recorded", "RunResult", "compile_plan", "prepare"]
 
@@ -27,10 +28,12 @@ def prepare(
     services: Services,
     clock: Clock,
     recorded: Mapping[str, Recorded] | None = None,
+    answers: Mapping[str, Answer] | None = None,
 ) -> Execution:
     """An execution of checked inputs, its first event appended.
 
     With `recorded` the run goes on from what its journal holds: nodes that finished are taken again, not run again.
+    `answers` has what came for the waits in it, by their ids.
     """
     journal.append(
         "run.started" if recorded is None else "run.resumed",
@@ -39,7 +42,9 @@ def prepare(
         {"inputs": inputs} if recorded is None else {},
     )
     names = run_names(plan.document, info, inputs, services)
-    return Execution(plan, info, names, journal=journal, services=services, clock=clock, recorded=recorded)
+    return Execution(
+        plan, info, names, journal=journal, services=services, clock=clock, recorded=recorded, answers=answers
+    )
 
 
 def run_names(

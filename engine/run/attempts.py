@@ -13,12 +13,15 @@ from typing import TYPE_CHECKING, Any
 
 from interlace.engine.document import Retry
 from interlace.engine.errors import NodeError, NodeTimeout, StoreError, matches_kind
-from interlace.engine.node import Output
+from interlace.engine.node import Config, Output
 from interlace.engine.run.context import Context
 from interlace.engine.run.faults import as_error
+from interlace.engine.run.phases import ask_whether_done, confirm, pause
 from interlace.engine.run.plan import NodePlan
 from interlace.engine.run.result import Recorded
 from interlace.engine.run.scope import Scope
+from interlace.engine.run.waiting import Suspended
+from interlace.engine.waits import Answer, Phase, Suspend
 
 if TYPE_CHECKING:
     from interlace.engine.run.execution import Execution
@@ -37,6 +40,13 @@ def run_inline(execution: Execution, scope: Scope, plan: NodePlan, path: str) ->
         if isinstance(output, Output):
             execution.succeed(context, outputs_of(output), (time.perf_counter() - started) * 1000)
             return
+    except Suspend as suspend:
+        work = Attempts(execution, scope, plan, path)
+        work.phase = "node"
+        wait = work.note_suspended(suspend)
+        if suspend.announce is None:
+            return
+        output = work.announce(suspend, wait)
     except Exception as failure:  # noqa: BLE001 - the node boundary
         _fail(execution, context, failure)
         return
@@ -49,7 +59,8 @@ async def _await_inline(
     try:
         async with asyncio.timeout(context.plan.timeout) as limit:
             result = await output
-        execution.succeed(context, outputs_of(result), (time.perf_counter() - started) * 1000)
+        if result is not None:
+            execution.succeed(context, outputs_of(result), (time.perf_counter() - started) * 1000)
     except TimeoutError as failure:
         _fail(execution, context, _too_long(context.plan) if limit.expired() else failure)
     except asyncio.CancelledError:
@@ -60,34 +71,177 @@ async def _await_inline(
 
 
 async def run_attempts(execution: Execution, scope: Scope, plan: NodePlan, path: str) -> None:
-    """Run a node as a task: wait first where asked, then attempts until success or the last failure."""
-    record = execution.recorded.get(path)
-    attempt, retries = (1, 0) if record is None else (record.attempt, record.retries)
-    written = None if record is None else _write_again(scope, record)
+    """Run a node as a task: what stands before it first, then attempts until success, a wait or the last failure."""
+    work = Attempts(execution, scope, plan, path)
     try:
-        if plan.spec.wait is not None and (record is None or record.status in ("pending", "suspended")):
-            await _wait(execution, scope, plan, path)
-        if record is not None and record.status in ("running", "cancelled"):
-            attempt = _after_interruption(execution, plan, path, record.attempt)
-        while True:
-            context = Context(execution, scope, plan, path, attempt)
-            context.assigned = written
-            failure = await _attempt(execution, context)
-            if failure is None:
-                return
-            delay = retry_delay(plan.retry, failure, retries)
-            if delay is None or not _repeatable(plan, failure):
-                _fail(execution, context, failure)
-                return
-            written = context.assigned
-            _note_retry(execution, context, failure, delay)
-            await execution.clock.sleep(delay)
-            attempt, retries = attempt + 1, retries + 1
+        await work.run()
+    except Suspend as suspend:
+        await work.announce(suspend, work.note_suspended(suspend))
     except asyncio.CancelledError:
-        _note_cancelled(execution, path, attempt)
+        _note_cancelled(execution, path, work.attempt)
         raise
     except NodeError as failure:
-        _fail(execution, Context(execution, scope, plan, path, attempt), failure)
+        _fail(execution, Context(execution, scope, plan, path, work.attempt), failure)
+
+
+class Attempts:
+    """The attempts of one node, from its first start or from what an earlier turn recorded of it."""
+
+    def __init__(self, execution: Execution, scope: Scope, plan: NodePlan, path: str) -> None:
+        self.execution = execution
+        self.scope = scope
+        self.plan = plan
+        self.path = path
+        self.record = record = execution.recorded.get(path)
+        self.attempt, self.retries = (1, 0) if record is None else (record.attempt, record.retries)
+        self.confirmed = None if record is None else record.confirmed
+        self.phase: Phase = "pause"
+        self._written = None if record is None else _write_again(scope, record)
+
+    async def run(self) -> None:
+        """Run until the node has succeeded or failed.
+
+        Raises:
+            Suspend: it waits.
+            NodeError: it failed before or between attempts.
+        """
+        if self.plan.spec.wait is not None:
+            await pause(self)
+        if self._interrupted() and self._after_interruption():
+            return
+        while True:
+            context = Context(self.execution, self.scope, self.plan, self.path, self.attempt)
+            context.assigned = self._written
+            failure = await self._attempt(context)
+            if failure is None:
+                return
+            delay = retry_delay(self.plan.retry, failure, self.retries)
+            if delay is None or not _repeatable(self.plan, failure):
+                _fail(self.execution, context, failure)
+                return
+            self._written = context.assigned
+            _note_retry(self.execution, context, failure, delay)
+            await self.execution.clock.sleep(delay)
+            self.attempt, self.retries = self.attempt + 1, self.retries + 1
+            self.record = None
+
+    def note_suspended(self, suspend: Suspend) -> str:
+        """Record the wait and let go of the node; gives the wait's id."""
+        record = Recorded(
+            status="suspended", attempt=self.attempt, retries=self.retries, variables=dict(self._written or {}),
+            confirmed=self.confirmed,
+        )  # fmt: skip
+        node = Suspended(scope=self.scope, plan=self.plan, path=self.path, record=record)
+        return self.execution.waits.suspend(node, suspend.wanted, self.phase)
+
+    async def announce(self, suspend: Suspend, wait: str) -> None:
+        """Tell the world of a wait, once it is durable."""
+        if suspend.announce is not None:
+            await self.execution.commit()
+            await suspend.announce(wait)
+
+    def _interrupted(self) -> bool:
+        record = self.record
+        if record is None:
+            return False
+        asked = record.status == "suspended" and record.wait is not None and record.wait.phase == "unknown"
+        return asked or record.status in ("running", "cancelled", "unknown")
+
+    def _after_interruption(self) -> bool:
+        """Find out what became of an attempt that a crash interrupted; whether nothing more is to be done.
+
+        Raises:
+            NodeError: nobody knows, or somebody said so, and the node fails for it.
+            Suspend: a person is asked.
+        """
+        execution, plan = self.execution, self.plan
+        assert self.record is not None
+        if type(plan.node).container:
+            return False  # its body goes on where it was
+        if plan.effects != "once" or plan.spec.on_unknown == "retry":
+            self.attempt += 1
+            return False
+        self.phase = "unknown"
+        if self.record.status in ("running", "cancelled"):
+            execution.journal.append("node.unknown", self.path, self.attempt, {"effects": plan.effects})
+        answer = ask_whether_done(self) if plan.spec.on_unknown == "ask" else Answer(action="fail")
+        if answer.action == "not_happened":
+            self.attempt += 1
+            self.record = None
+            return False
+        if answer.action != "happened":
+            raise NodeError(
+                f"attempt {self.attempt} was interrupted and nobody knows whether it did its work; it is not repeated because"
+                " its effects are 'once' (set on_unknown: retry to repeat it, or effects: idempotent where that is safe)",
+                kind="unknown_outcome", retryable=False,
+            )  # fmt: skip
+        outputs = answer.form.get("outputs") or plan.spec.default_output or dict.fromkeys(plan.null_fields)
+        context = Context(execution, self.scope, plan, self.path, self.attempt)
+        execution.succeed(context, dict(outputs), 0.0)
+        return True
+
+    async def _attempt(self, context: Context) -> NodeError | None:
+        """One attempt; the failure is returned, success is recorded."""
+        execution = self.execution
+        if execution.draining:
+            await asyncio.get_running_loop().create_future()
+        fragile = context.plan.effects == "once"
+        execution.fragile += fragile
+        try:
+            return await self._one_attempt(context)
+        finally:
+            execution.fragile -= fragile
+
+    async def _one_attempt(self, context: Context) -> NodeError | None:
+        plan, limit = self.plan, None
+        try:
+            config = self._confirmed_config() if plan.spec.confirm else None
+            self.phase = "node"
+            answer = self.execution.waits.take(self.record, "node", self.path)
+            if answer is None:
+                await self._note_started(context)
+            started = time.perf_counter()
+            limit = asyncio.timeout(plan.timeout)
+            async with limit:
+                output = await (
+                    _run(plan, context, config) if answer is None else self._resumed(context, answer)
+                )
+            self.execution.succeed(context, outputs_of(output), (time.perf_counter() - started) * 1000)
+        except TimeoutError as failure:
+            if limit is not None and limit.expired():
+                return _too_long(plan)
+            _fail(self.execution, context, failure)
+        except Suspend:
+            raise
+        except NodeError as failure:
+            return failure
+        except Exception as failure:  # noqa: BLE001 - the node boundary
+            _fail(self.execution, context, failure)
+        return None
+
+    def _confirmed_config(self) -> Config | None:
+        if self.record is not None and self.record.wait is not None and self.record.wait.phase == "node":
+            return None
+        self.phase = "confirm"
+        config = self.plan.config if self.plan.resolve is None else self.plan.resolve(self.scope)
+        confirm(self, config)
+        return config
+
+    async def _note_started(self, context: Context) -> None:
+        record = self.record
+        if type(self.plan.node).container and record is not None and record.status == "running":
+            return  # the attempt goes on, it does not begin
+        self.execution.journal.append(
+            "node.started", self.path, context.attempt, {"effects": self.plan.effects}
+        )
+        await self.execution.commit()
+
+    async def _resumed(self, context: Context, answer: Answer) -> Output:
+        assert self.record is not None
+        assert self.record.wait is not None
+        output = self.plan.node.resume(self.record.wait.state, answer, context)
+        result: Output = output if isinstance(output, Output) else await output
+        return result
 
 
 def _write_again(scope: Scope, record: Recorded) -> dict[str, Any] | None:
@@ -111,100 +265,19 @@ def _note_retry(execution: Execution, context: Context, failure: NodeError, dela
 
 def _note_cancelled(execution: Execution, path: str, attempt: int) -> None:
     """Record the end of a cancelled attempt; one whose process lets go of the run stays open, to be taken up."""
-    if execution.ending.broken is None:
+    if not execution.ending.lets_go:
         execution.journal.append("node.cancelled", path, attempt, {})
 
 
-async def _attempt(execution: Execution, context: Context) -> NodeError | None:
-    """One attempt; the failure is returned, success is recorded."""
-    if execution.draining:
-        await asyncio.get_running_loop().create_future()
-    fragile = context.plan.effects == "once"
-    execution.fragile += fragile
-    try:
-        return await _one_attempt(execution, context)
-    finally:
-        execution.fragile -= fragile
-
-
-async def _one_attempt(execution: Execution, context: Context) -> NodeError | None:
-    plan = context.plan
-    execution.journal.append("node.started", context.path, context.attempt, {"effects": plan.effects})
-    commit = execution.journal.commit()
-    if commit is not None:
-        await commit
-    started = time.perf_counter()
-    try:
-        async with asyncio.timeout(plan.timeout) as limit:
-            output = await _run(plan, context)
-        execution.succeed(context, outputs_of(output), (time.perf_counter() - started) * 1000)
-    except TimeoutError as failure:
-        if limit.expired():
-            return _too_long(plan)
-        _fail(execution, context, failure)
-    except NodeError as failure:
-        return failure
-    except Exception as failure:  # noqa: BLE001 - the node boundary
-        _fail(execution, context, failure)
-    return None
-
-
-async def _run(plan: NodePlan, context: Context) -> Output:
-    config = plan.config if plan.resolve is None else plan.resolve(context.scope)
-    if plan.spec.confirm:
-        raise NodeError(
-            f"{plan.id} asks for a person's confirmation, and nobody can be asked here; it does not run unconfirmed",
-            kind="confirmation_unavailable",
-        )
+async def _run(plan: NodePlan, context: Context, config: Config | None) -> Output:
+    if config is None:
+        config = plan.config if plan.resolve is None else plan.resolve(context.scope)
     if type(plan.node).inline and plan.spec.timeout is not None:
         output = await asyncio.to_thread(plan.node.run, config, context)
     else:
         output = plan.node.run(config, context)
     result: Output = output if isinstance(output, Output) else await output
     return result
-
-
-async def _wait(execution: Execution, scope: Scope, plan: NodePlan, path: str) -> None:
-    record = execution.recorded.get(path)
-    if record is not None and record.wait_until is not None:
-        until = record.wait_until
-    else:
-        until = wait_until(execution, scope, plan)
-        execution.journal.append("node.suspended", path, 0, {"until": until})
-        commit = execution.journal.commit()
-        if commit is not None:
-            await commit
-    while (left := until - execution.clock.now()) > 0:
-        await execution.clock.sleep(left)
-
-
-def wait_until(execution: Execution, scope: Scope, plan: NodePlan) -> float:
-    """The instant (Unix time) at which a node's durable pause ends."""
-    wait = plan.spec.wait
-    assert wait is not None
-    if wait.for_ is not None:
-        return execution.clock.now() + wait.for_
-    from interlace.engine.instants import instant  # noqa: PLC0415 - only for waits
-
-    return instant(Context(execution, scope, plan, plan.id, 1).resolve(wait.until))
-
-
-def _after_interruption(execution: Execution, plan: NodePlan, path: str, attempt: int) -> int:
-    """The number of the attempt that follows one which a crash interrupted.
-
-    Raises:
-        NodeError: nobody knows whether the interrupted attempt did its work, and repeating it is not allowed.
-    """
-    if type(plan.node).container:
-        return attempt  # its body goes on where it was
-    if plan.effects != "once" or plan.spec.on_unknown == "retry":
-        return attempt + 1
-    execution.journal.append("node.unknown", path, attempt, {"effects": plan.effects})
-    raise NodeError(
-        f"attempt {attempt} was interrupted and nobody knows whether it did its work; it is not repeated because its"
-        " effects are 'once' (set on_unknown: retry to repeat it, or effects: idempotent where repeating is safe)",
-        kind="unknown_outcome", retryable=False,
-    )  # fmt: skip
 
 
 def retry_delay(retry: Retry | None, failure: NodeError, retries: int) -> float | None:

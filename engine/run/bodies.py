@@ -40,9 +40,13 @@ class BodyRunner:
         batch = _Batch(self, iter(passes), parallel, done, variables)
         batch.launch()
         try:
-            await batch.finished
+            await batch.wait()
         finally:
             batch.abandon()
+
+    def park(self, change: int) -> None:
+        """Say that one container more, or less, waits for its body."""
+        self._execution.waits.parked += change
 
     def open_pass(
         self,
@@ -89,7 +93,22 @@ class _Batch:
         self._done = done
         self._variables = variables
         self._active: dict[int, Scope] = {}
-        self.finished: asyncio.Future[None] = asyncio.get_running_loop().create_future()
+        self._parked = False
+        self._finished: asyncio.Future[None] = asyncio.get_running_loop().create_future()
+
+    async def wait(self) -> None:
+        """Wait until the batch is finished."""
+        self._park(not self._finished.done())
+        try:
+            await self._finished
+        finally:
+            self._park(False)
+
+    def _park(self, parked: bool) -> None:
+        # Ended where the batch ends, not when its container hears of it: in between the run is not at a standstill.
+        if parked is not self._parked:
+            self._parked = parked
+            self._runner.park(1 if parked else -1)
 
     def launch(self) -> None:
         """Start passes up to the limit; when none is left the batch is finished."""
@@ -100,8 +119,9 @@ class _Batch:
                 break
             index, scope = self._runner.open_pass(names, self._variables, self._ended)
             self._active[index] = scope
-        if not self._active and not self.finished.done():
-            self.finished.set_result(None)
+        if not self._active and not self._finished.done():
+            self._park(False)
+            self._finished.set_result(None)
 
     def _ended(self, index: int, scope: Scope, status: ScopeEnd, error: dict[str, Any] | None) -> None:
         if self._active.pop(index, None) is None or status == "abandoned":
@@ -110,8 +130,9 @@ class _Batch:
             go_on = self._done(index, BodyOutcome(status=status, names=scope, error=error))
         except Exception as failure:  # noqa: BLE001 - it belongs to the node that waits for the batch
             self._passes = None
-            if not self.finished.done():
-                self.finished.set_exception(failure)
+            if not self._finished.done():
+                self._park(False)
+                self._finished.set_exception(failure)
             return
         if not go_on:
             self._passes = None

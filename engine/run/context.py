@@ -88,6 +88,10 @@ class Context:
         """Choose the handles whose edges are taken."""
         self.taken = handles
 
+    def is_connected(self, handle: str) -> bool:
+        """Whether an edge leaves from a handle."""
+        return any(handle == known for known, _target in self.plan.outgoing)
+
     def explain(self, handle: str, reason: str) -> None:
         """Say why a handle was not taken."""
         if self.why is None:
@@ -111,12 +115,22 @@ class Context:
             self.assigned = {}
         self.assigned[variable] = value
 
+    def now(self) -> float:
+        """Unix time in seconds, by the run's clock."""
+        return self._execution.clock.now()
+
     def log(self, message: str) -> None:
         """Add a line to the run's log."""
         self.emit("node.log", {"message": message})
 
     def emit(self, kind: str, data: Mapping[str, Any]) -> None:
-        """Add an event of this node to the journal."""
+        """Add an event of this node to the journal; passes that an earlier turn recorded are not recorded again."""
+        record = self._execution.recorded.get(self.path)
+        if record is not None and (
+            (kind == "iteration.item" and record.items.get(data["index"]) == data["status"])
+            or (kind == "loop.round" and data["round"] <= record.round)
+        ):
+            return
         self._execution.emit(kind, self.path, self.attempt, data)
 
     def service(self, protocol: type[S]) -> S:

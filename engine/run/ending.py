@@ -13,11 +13,23 @@ from interlace.engine.run.scope import Scope
 class Ending:
     """Collects what END nodes give and the first reason to end early."""
 
-    def __init__(self) -> None:
+    def __init__(self, *, child: bool = False) -> None:
+        self._child = child
         self.broken: BaseException | None = None
+        self.suspended: tuple[str, ...] = ()
+        """What the run waits for when nothing of it can go on: its turn ends, the run does not."""
         self._ends: dict[int, tuple[str, dict[str, Any], dict[str, Any] | None]] = {}
         self._error: dict[str, Any] | None = None
         self._cancelled: str | None = None
+
+    @property
+    def lets_go(self) -> bool:
+        """Whether this turn ends without ending the run: what is open stays open."""
+        return self.broken is not None or self._suspends
+
+    @property
+    def _suspends(self) -> bool:
+        return bool(self.suspended) and self._error is None and self._cancelled is None
 
     def collect(self, plan: NodePlan, outputs: dict[str, Any], scope: Scope) -> None:
         """Take the outputs of an END node that ran."""
@@ -37,6 +49,8 @@ class Ending:
 
     def event(self) -> tuple[str, dict[str, Any]]:
         """Type and data of the run's last event."""
+        if self._suspends:
+            return "run.suspended", {"waiting": list(self.suspended)}
         outputs = self._merge()
         if self._cancelled is not None:
             return "run.cancelled", {"reason": self._cancelled}
@@ -46,6 +60,8 @@ class Ending:
 
     def result(self, run_id: str) -> RunResult:
         """The result, after `event`."""
+        if self._suspends:
+            return RunResult(run_id=run_id, status="suspended", waiting=self.suspended, child=self._child)
         kind, data = self.event()
         status: RunStatus = {"run.cancelled": "cancelled", "run.failed": "failed"}.get(kind, "succeeded")  # type: ignore[assignment]
         error = data.get("error")
@@ -54,7 +70,7 @@ class Ending:
         responses = [entry[2] for entry in self._ends.values() if entry[2] is not None]
         return RunResult(
             run_id=run_id, status=status, outputs=data.get("outputs"), error=error,
-            response=responses[-1] if responses else None,
+            response=responses[-1] if responses else None, child=self._child,
         )  # fmt: skip
 
     def _merge(self) -> dict[str, Any]:

@@ -12,21 +12,24 @@ import asyncio
 import time
 from collections import deque
 from collections.abc import Mapping
-from typing import Any, NamedTuple
+from typing import Any
 
 from interlace.engine.errors import Detached, NodeError, StoreError
-from interlace.engine.expressions import Missing, NodeOutputs, NullOutputs
+from interlace.engine.expressions import Missing, NodeOutputs
 from interlace.engine.node import Bodies, RunInfo
 from interlace.engine.protocols import Clock, Journal, Services
 from interlace.engine.run import attempts
 from interlace.engine.run.bodies import BodyRunner
 from interlace.engine.run.context import Context
 from interlace.engine.run.ending import Ending
+from interlace.engine.run.faults import handled_failure
 from interlace.engine.run.plan import BREAK_INDEX, NodePlan, Plan
 from interlace.engine.run.result import Recorded, RunResult, error_of
-from interlace.engine.run.scope import Scope, ScopeEnd
+from interlace.engine.run.scope import Decided, Scope, ScopeEnd, ended_already
 from interlace.engine.run.secrets import redactor
 from interlace.engine.run.slots import Slots
+from interlace.engine.run.waiting import Waits
+from interlace.engine.waits import Answer
 
 _TURN_SECONDS = 0.01
 """Longest stretch of inline nodes before the event loop gets its turn."""
@@ -34,20 +37,12 @@ _CANCEL_SECONDS = 5.0
 """How long cancelled nodes may take to clean up before the run ends without them."""
 
 
-class Decided(NamedTuple):
-    """A node whose edges wait to be decided, after the next commit."""
-
-    scope: Scope
-    plan: NodePlan
-    handles: tuple[str, ...]
-
-
 class Execution:
     """Runs one plan once. `await run()` gives the result; `cancel()` ends it early."""
 
     def __init__(
         self, plan: Plan, info: RunInfo, names: Mapping[str, Any], *, journal: Journal, services: Services,
-        clock: Clock, recorded: Mapping[str, Recorded] | None = None,
+        clock: Clock, recorded: Mapping[str, Recorded] | None = None, answers: Mapping[str, Answer] | None = None,
     ) -> None:  # fmt: skip
         self.plan = plan
         self.info = info
@@ -56,7 +51,7 @@ class Execution:
         self.clock = clock
         self.limit = plan.document.settings.max_concurrency
         self.recorded = dict(recorded or {})
-        self.ending = Ending()
+        self.ending = Ending(child=info.depth > 0)
         self.draining = False
         self.fragile = 0
         """Attempts in hand whose work must not be done twice."""
@@ -66,6 +61,7 @@ class Execution:
         self._decided: list[Decided] = []
         self._tasks: set[asyncio.Task[None]] = set()
         self._waiter: asyncio.Future[None] | None = None
+        self.waits = Waits(self, answers)
         self.root = Scope(plan.root, None, "", names=dict(names), on_end=self._root_ended)
 
     # -- what nodes and containers call -------------------------------------------------------------------
@@ -77,6 +73,11 @@ class Execution:
     def emit(self, kind: str, path: str, attempt: int, data: Mapping[str, Any]) -> None:
         """Add an event to the journal; it is committed with the next results or within the turn."""
         self.journal.append(kind, path, attempt, self.redact(data))
+        self._wake()
+
+    def make_ready(self, scope: Scope, plan: NodePlan) -> None:
+        """Let a node start, or go on after its wait."""
+        self._ready.append((scope, plan))
         self._wake()
 
     def open_scope(self, scope: Scope) -> None:
@@ -140,8 +141,12 @@ class Execution:
                 await asyncio.sleep(0)
             for scope, plan, handles in decided:
                 self._decide_edges(scope, plan, handles)
-            if not self._ready and not self._decided and self.root.ended is None:
-                await self._sleep()
+            if self._ready or self._decided or self.root.ended is not None:
+                continue
+            if self.waits.stops_all(len(self._tasks)):
+                self.ending.suspended = tuple(self.waits.pending)
+                return
+            await self._sleep()
 
     def _start_ready(self, until: float) -> None:
         ready, count = self._ready, 0
@@ -172,12 +177,12 @@ class Execution:
         if (
             self.recorded
             and (record := self.recorded.get(path)) is not None
-            and self._take_again(scope, plan, record)
+            and (self._take_again(scope, plan, record) or self.waits.still(scope, plan, path, record))
         ):
             return
         if plan.spec.disabled:
             self._skip(scope, plan, "disabled", plan.handles[:1])
-        elif plan.inline:
+        elif plan.inline and (path not in self.recorded or self.recorded[path].status != "suspended"):
             attempts.run_inline(self, scope, plan, path)
         elif plan.takes_slot and self._slots.full:
             self._slots.wait(scope, plan)
@@ -293,14 +298,7 @@ class Execution:
             self._note_handled(scope, plan, error)
 
     def _note_handled(self, scope: Scope, plan: NodePlan, error: dict[str, Any]) -> None:
-        if plan.spec.on_error == "branch":
-            scope.names[plan.id] = NodeOutputs({"error": error})
-            self._note_decided(scope, plan, ("error",))
-            return
-        default = plan.spec.default_output
-        nulls = dict.fromkeys(plan.null_fields) if default is None else default
-        scope.names[plan.id] = NullOutputs({**nulls, "error": error})
-        handle = "else" if "else" in plan.handles else plan.handles[0] if plan.handles else "out"
+        scope.names[plan.id], handle = handled_failure(plan, error)
         self._note_decided(scope, plan, (handle,))
 
     def _skip(self, scope: Scope, plan: NodePlan, reason: str, handles: tuple[str, ...] = ()) -> None:
@@ -351,12 +349,13 @@ class Execution:
         if scope.ended is not None:
             return
         scope.ended = status
+        self.waits.withdraw(scope)
         if scope.tasks:
             current = asyncio.current_task()
             for task in list(scope.tasks):
                 if task is not current:
                     task.cancel()
-        on_end, scope.on_end = scope.on_end, _ended_already  # lets go of the scope at once
+        on_end, scope.on_end = scope.on_end, ended_already  # lets go of the scope at once
         on_end(status, error)
         self._wake()
 
@@ -379,19 +378,18 @@ class Execution:
                 task.cancel()
             await asyncio.wait(list(self._tasks), timeout=_CANCEL_SECONDS)
         if isinstance(self.ending.broken, Detached):
-            await self._commit()  # what finished until now stays finished
+            await self.commit()  # what finished until now stays finished
         if self.ending.broken is not None:
             raise self.ending.broken
         kind, data = self.ending.event()
+        if kind == "run.suspended" and (seconds := self.plan.document.settings.timeout):
+            data["deadline"] = self.info.started_at + seconds
         self.journal.append(kind, "", 0, data)
-        await self._commit()
+        await self.commit()
         return self.ending.result(self.info.id)
 
-    async def _commit(self) -> None:
+    async def commit(self) -> None:
+        """Make what was appended durable."""
         commit = self.journal.commit()
         if commit is not None:
             await commit
-
-
-def _ended_already(*_end: object) -> None:
-    """Nobody waits for a scope that has ended."""

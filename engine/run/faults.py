@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from interlace.engine.errors import NodeError, StoreError
+from interlace.engine.expressions import NodeOutputs, NullOutputs
 from interlace.engine.run.plan import NodePlan
 from interlace.engine.run.result import error_of
 
@@ -29,3 +30,13 @@ def as_error(failure: Exception, plan: NodePlan, path: str, attempt: int) -> dic
         f"{type(failure).__name__}: {failure} (a fault in node type {plan.spec.type}, not in the workflow)"
     )
     return error_of(message=message, kind="internal", node=plan.id, path=path, attempt=attempt)
+
+
+def handled_failure(plan: NodePlan, error: dict[str, Any]) -> tuple[NodeOutputs, str]:
+    """What is read of a failed node whose error policy goes on, and the handle that it takes."""
+    if plan.spec.on_error == "branch":
+        return NodeOutputs({"error": error}), "error"
+    default = plan.spec.default_output
+    nulls = dict.fromkeys(plan.null_fields) if default is None else default
+    handle = "else" if "else" in plan.handles else plan.handles[0] if plan.handles else "out"
+    return NullOutputs({**nulls, "error": error}), handle

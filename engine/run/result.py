@@ -7,6 +7,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from interlace.engine.events import NodeStatus, RunStatus
+from interlace.engine.waits import Waiting
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -19,6 +20,10 @@ class RunResult:
     error: dict[str, Any] | None = None
     response: dict[str, Any] | None = None
     """What END's `response` asks a synchronous webhook to answer."""
+    waiting: tuple[str, ...] = ()
+    """Ids of what a suspended run waits for."""
+    child: bool = False
+    """Whether another run started this one."""
 
 
 @dataclass(slots=True, kw_only=True)
@@ -35,8 +40,14 @@ class Recorded:
     reason: str | None = None
     variables: Mapping[str, Any] = field(default_factory=dict)
     why: Mapping[str, str] = field(default_factory=dict)
-    wait_until: float | None = None
-    """When the node's durable pause ends, if it was suspended."""
+    wait: Waiting | None = None
+    """What the node waits for, if it is suspended."""
+    confirmed: str | None = None
+    """The hash of what a person has confirmed."""
+    items: Mapping[int, str] = field(default_factory=dict)
+    """An ITERATION's items that have ended: their status."""
+    round: int = -1
+    """The last round of a LOOP that has ended."""
 
 
 def error_of(

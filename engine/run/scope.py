@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Callable, Mapping
-from typing import Any, Literal
+from typing import Any, Literal, NamedTuple
 
 from interlace.engine.expressions import Missing
 from interlace.engine.run.plan import BodyPlan, NodePlan
@@ -124,3 +124,15 @@ class Scope:
         if isinstance(error, dict) and handle != "error":
             return f"{name} failed: {error.get('message', '')}"
         return f"{name} took {', '.join(self.chosen.get(source, _DEFAULT)) or 'no handle'}"
+
+
+class Decided(NamedTuple):
+    """A node whose edges wait to be decided, after the next commit."""
+
+    scope: Scope
+    plan: NodePlan
+    handles: tuple[str, ...]
+
+
+def ended_already(*_end: object) -> None:
+    """Nobody waits for a scope that has ended."""

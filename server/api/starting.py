@@ -18,6 +18,7 @@ from interlace.flows.documents import Pinned
 from interlace.flows.link import PrefectLink
 from interlace.flows.platform import Platform
 from interlace.flows.pool import Placed, start_in_pool
+from interlace.flows.report import waiting_json
 from interlace.flows.request import Request as RunRequest
 from interlace.server.auth import Caller, PlatformOf
 from interlace.server.problems import ApiError, problem
@@ -60,7 +61,7 @@ class Starter:
         """
         request = RunRequest(
             inputs=start.inputs,
-            trigger={"kind": "api"},
+            trigger={"kind": "api", "by": self.caller.name},
             environment=self.platform.settings.environment,
             owner=self.caller.owner,
             tags=tuple(start.tags),
@@ -75,7 +76,16 @@ class Starter:
             status = await self._status(placed.run_id, pinned, start)
         if self.wait is None:
             return JSONResponse(_started(placed, status), status_code=202)
-        return answer(placed.run_id, await self.platform.runner.wait(placed.run_id, self.wait))
+        result = await self.platform.runner.wait(placed.run_id, self.wait)
+        if result is not None and result.status == "suspended":
+            waits = await self.platform.store.waits.of_run(placed.run_id)
+            found = {
+                "run_id": placed.run_id,
+                "status": "suspended",
+                "waiting": [waiting_json(w) for w in waits],
+            }
+            return JSONResponse(found, status_code=202)
+        return answer(placed.run_id, result)
 
     async def _status(self, run_id: str, pinned: Pinned, start: Start) -> str:
         """The status of the run that the key stands for, which may be an earlier one."""
@@ -133,11 +143,9 @@ def _seconds(wait: str | None) -> float | None:
 
 
 def answer(run_id: str, result: RunResult | None) -> Response:
-    """What a caller who waited is told: 200 outputs or END's own answer, 202 suspended, 500 failed, 504 not yet."""
+    """What a caller who waited for the end is told: 200 outputs or END's own answer, 500 failed, 504 not yet."""
     if result is None:
         return problem(504, "still_running", "the run goes on; ask for it again later", run_id=run_id)
-    if result.status == "suspended":
-        return JSONResponse({"run_id": run_id, "status": "suspended"}, status_code=202)
     if result.status == "succeeded":
         if result.response is not None:
             return custom(result.response)

@@ -17,6 +17,7 @@ from interlace.engine.source import load_file
 from interlace.flows.documents import Pinned
 from interlace.flows.node_test import test_node
 from interlace.flows.orphans import taking_over
+from interlace.flows.pauses import only_pauses
 from interlace.flows.platform import Platform
 from interlace.flows.report import run_report
 from interlace.flows.request import Request
@@ -29,6 +30,8 @@ from interlace.server.lock import is_held
 from interlace.store.errors import ConflictError, NotFoundError
 
 _LOOK_SECONDS = 2.0
+_PATIENCE_SECONDS = 60.0
+"""A pause up to so long is waited for even without --wait."""
 _SIGNALS = (signal.SIGINT, signal.SIGTERM)
 
 
@@ -80,10 +83,11 @@ async def _in_process(opened: Platform, pinned: Pinned, inputs: dict[str, Any], 
     runner = opened.runner
     if job.via is not None:
         note("! no server of this home runs, so the run starts here and not in Prefect's work pool")
-    async with taking_over(opened.store, runner, local=is_shared(opened)) as resumed:
+    async with taking_over(opened.store, runner, local=is_shared(opened)) as resumed, opened.waits.watching():
         for run_id in resumed:
             note(f"» going on with run {run_id}, which was interrupted")
-        request = Request(inputs=inputs, environment=opened.settings.environment)
+        trigger = {"kind": "manual", "by": "owner"}
+        request = Request(inputs=inputs, trigger=trigger, environment=opened.settings.environment)
         with CancelOnInterrupt() as interrupt:
             run_id = await runner.start(pinned, request)
             interrupt.arm(lambda: runner.cancel(run_id))
@@ -123,11 +127,16 @@ async def _watch(opened: Platform, run_id: str, job: Job) -> bool:
     with Progress(enabled=job.show) as progress:
         async for event in opened.store.events.follow(run_id):
             progress.show(event)
-            if event.type == "run.suspended" and not job.wait:
+            if event.type == "run.suspended" and not job.wait and not await _goes_on_soon(opened, run_id):
                 return False
             if event.type in FINAL_EVENTS:
                 break
     return True
+
+
+async def _goes_on_soon(opened: Platform, run_id: str) -> bool:
+    """Whether a suspended run only pauses, and not for long."""
+    return await only_pauses(opened.store, run_id, opened.runner.clock.now() + _PATIENCE_SECONDS)
 
 
 class CancelOnInterrupt:

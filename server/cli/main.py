@@ -6,7 +6,7 @@ import os
 
 import typer
 
-from interlace.server.cli import garbage, operate, runs, workflows
+from interlace.server.cli import approvals, garbage, operate, runs, workflows
 from interlace.server.cli import run as running
 from interlace.server.cli import serve as serving
 
@@ -26,6 +26,7 @@ app.command()(operate.doctor)
 app.command()(operate.version)
 app.add_typer(runs.app, name="runs")
 app.add_typer(workflows.app, name="workflows")
+app.add_typer(approvals.app, name="approvals")
 app.add_typer(operate.user, name="user")
 
 

@@ -86,7 +86,7 @@ def run(  # noqa: PLR0917 - one parameter an option
     if isinstance(found, InterlaceError):
         _not_run(found, as_json=as_json)
     if as_json:
-        emit_json({key: found[key] for key in ("run_id", "status", "outputs", "error", "nodes")})
+        emit_json({key: found[key] for key in ("run_id", "status", "outputs", "error", "nodes", "waiting")})
     else:
         _show(found, quiet=quiet)
     raise typer.Exit(_EXIT.get(found["status"], FAILED))
@@ -109,10 +109,20 @@ def _show(report: dict[str, Any], *, quiet: bool) -> None:
     if error:
         where = f" at {error['path']}" if error.get("path") else ""
         note(f"✗ run {report['run_id']} {report['status']}{where}: {error['message']} [{error['type']}]")
+    elif report["status"] == "suspended":
+        _show_waiting(report)
     elif not quiet:
         note(f"✓ run {report['run_id']} {report['status']}")
     if report["outputs"]:
         show_outputs(report["outputs"])
+
+
+def _show_waiting(report: dict[str, Any]) -> None:
+    note(f"⏸ run {report['run_id']} is suspended")
+    for wait in report["waiting"]:
+        note(f"  {wait['path']}: {wait['title']}")
+        if wait["kind"] == "human":
+            note(f"    → interlace approvals show {wait['id']}")
 
 
 def validate(
@@ -176,6 +186,8 @@ def run_node(
 
         show_outputs(report["outputs"])
         note(f"✓ {node} succeeded, handles: {', '.join(report['handles']) or 'none'}")
+    elif report["status"] == "suspended":
+        note(f"⏸ {node} asks: {(report['request'] or {}).get('title', node)}")
     else:
         note(f"✗ {node} {report['status']}: {report['error']['message']} [{report['error']['type']}]")
-    raise typer.Exit(OK if report["status"] == "succeeded" else FAILED)
+    raise typer.Exit(_EXIT.get(report["status"], FAILED))

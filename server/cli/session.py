@@ -43,6 +43,7 @@ async def runs() -> AsyncIterator[Platform]:
         if not await asyncio.to_thread(is_held, opened.settings.home.resolve()):
             for run_id in await take_over(opened.store, opened.runner, local=is_shared(opened)):
                 note(f"» going on with run {run_id}, which was interrupted")
+            await opened.waits.look()
             with contextlib.suppress(TimeoutError):
                 async with asyncio.timeout(_RESUME_SECONDS):
                     await opened.runner.idle()

@@ -12,6 +12,7 @@ from interlace.engine.run import RunResult
 from interlace.flows.platform import Platform
 from interlace.flows.request import Request
 from interlace.flows.settings import Settings
+from tests.flows.waiting import Home
 from tests.loopback import Loopback
 
 Run = Callable[..., Awaitable[RunResult]]
@@ -43,6 +44,15 @@ async def platform(settings: Settings) -> AsyncIterator[Platform]:
     opened = await Platform.open(settings)
     yield opened
     await opened.close()
+
+
+@pytest.fixture
+async def home(settings: Settings) -> AsyncIterator[Home]:
+    """A home with an open platform, which the test may end and open again."""
+    made = Home(settings)
+    await made.open()
+    yield made
+    await made.platform.close()
 
 
 @pytest.fixture

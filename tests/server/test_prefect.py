@@ -23,6 +23,7 @@ from interlace.flows.settings import Settings
 from interlace.server.app import living
 from tests.flows.documents import GREETING, chain, http, sub, template
 from tests.flows.prefect.conftest import copy_database
+from tests.flows.waiting import ASK
 from tests.loopback import Loopback
 
 pytestmark = [pytest.mark.xdist_group("prefect"), pytest.mark.asyncio(loop_scope="module")]
@@ -185,7 +186,7 @@ async def test_the_pool_runs_what_it_is_given(served: Served) -> None:
     assert flow_run["id"] == started["flow_run_id"]
     assert "pooled" in flow_run["tags"]
     run = await served.platform.store.runs.get(started["run_id"])
-    assert run.trigger == {"kind": "api", "via": "pool"}
+    assert run.trigger == {"kind": "api", "by": "test", "via": "pool"}
 
 
 async def test_a_stored_workflow_through_the_pool_waits_for_its_outputs(served: Served) -> None:
@@ -237,6 +238,28 @@ async def test_a_pool_run_that_ended_outside_the_pool_is_settled(served: Served)
     await served.link._settle(host, run)
     await served.flow_run(run_id, "Completed")
     assert run_id not in {run.id for run in await store.runs.to_mirror()}
+
+
+async def test_a_run_of_the_pool_waits_and_goes_on_in_prefect(served: Served) -> None:
+    run_id = (await served.start(ASK, via="pool"))["run_id"]
+    await served.flow_run(run_id, "Suspended")
+    assert run_id not in served.platform.runner.active
+    [request] = (await served.client.get(f"/api/v1/approvals?run_id={run_id}")).json()["items"]
+    answered = await served.client.post(
+        f"/api/v1/approvals/{request['id']}/answer", json={"action": "approve"}
+    )
+    assert answered.status_code == 200, answered.text
+    await served.flow_run(run_id, "Completed")
+    run = (await served.client.get(f"/api/v1/runs/{run_id}")).json()
+    assert (run["status"], run["outputs"]["action"]) == ("succeeded", "approve")
+
+
+async def test_a_mirrored_run_is_shown_suspended_and_then_completed(served: Served) -> None:
+    run_id = (await served.start(ASK))["run_id"]
+    await served.flow_run(run_id, "Suspended")
+    [request] = (await served.client.get(f"/api/v1/approvals?run_id={run_id}")).json()["items"]
+    await served.client.post(f"/api/v1/approvals/{request['id']}/answer", json={"action": "reject"})
+    await served.flow_run(run_id, "Completed")
 
 
 async def test_a_flow_run_that_is_gone_keeps_no_other_from_being_settled(served: Served) -> None:

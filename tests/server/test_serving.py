@@ -71,7 +71,7 @@ def test_the_command_line_gives_its_runs_to_the_server(command: Command, loopbac
     done = command("run", command.write("a.json", GREETING), "-i", "name=Ada", "--json")
     assert (done.code, done.json["outputs"]) == (0, {"text": "Hello Ada"})
     (run,) = command("runs", "list", "--json").json["items"]
-    assert run["trigger"] == {"kind": "api"}
+    assert run["trigger"] == {"kind": "api", "by": "owner"}
     pooled = command("run", "a.json", "-i", "name=Ada", "--json", "--via", "pool")
     assert pooled.code == 0
     assert "not in Prefect's work pool" in pooled.err

@@ -6,7 +6,8 @@ from collections.abc import Iterable
 
 from interlace.engine.events import Event
 from interlace.engine.run import Recorded
-from interlace.store.state import fold
+from interlace.engine.waits import Waiting
+from interlace.store.state import NodeRecord, fold
 
 
 def recorded_from(events: Iterable[Event]) -> dict[str, Recorded]:
@@ -15,7 +16,14 @@ def recorded_from(events: Iterable[Event]) -> dict[str, Recorded]:
         path: Recorded(
             status=node.status, attempt=max(node.attempt, 1), retries=node.retries, outputs=node.outputs,
             handles=node.handles, error=node.error, reason=node.reason, variables=node.variables, why=node.why,
-            wait_until=node.wait_until,
+            wait=_waiting(node), confirmed=node.confirmed, items=node.items, round=-1 if node.round is None else node.round,
         )
         for path, node in fold(events).nodes.items()
     }  # fmt: skip
+
+
+def _waiting(node: NodeRecord) -> Waiting | None:
+    if node.status != "suspended" or node.wait is None:
+        return None
+    known = ("id", "kind", "phase", "until", "request", "hash", "state")
+    return Waiting(**{"id": "", **{name: node.wait[name] for name in known if name in node.wait}})

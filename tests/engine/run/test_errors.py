@@ -238,21 +238,3 @@ async def test_a_fault_of_a_node_type_is_told_apart_from_a_failure() -> None:
     assert result.error is not None
     assert result.error["type"] == "wrong_type"
     assert "config.take" in result.error["message"]
-
-
-async def test_wait_suspends_the_node_before_it_runs() -> None:
-    clock = FastClock()
-    clock.now = lambda: 1000.0 + sum(clock.slept)  # type: ignore[method-assign]
-    journal = MemoryJournal()
-    doc = document([echo("a", 1, wait={"for": "2h"}), end(v="{{ a.value }}")], "start -> a", "a -> end")
-    result = await run_document(doc, registry=KINDS, clock=clock, journal=journal)
-    assert result.outputs == {"v": 1}
-    assert clock.slept == [7200.0]
-    assert journal.of("a") == ["node.suspended", "node.started", "node.succeeded"]
-
-
-async def test_confirm_never_runs_unconfirmed() -> None:
-    result, journal = await run(document([echo("a", confirm=True), end()], "start -> a", "a -> end"))
-    assert result.error is not None
-    assert result.error["type"] == "confirmation_unavailable"
-    assert "node.succeeded" not in journal.of("a")
