@@ -24,7 +24,14 @@ def _split(value: Any) -> Any:
     return value
 
 
+def _switch(value: Any) -> Any:
+    """`true`, `false`, or names."""
+    known = {"true": True, "1": True, "false": False, "0": False}
+    return known.get(value.strip().lower(), _split(value)) if isinstance(value, str) else value
+
+
 Names = Annotated[list[str], NoDecode, BeforeValidator(_split)]
+Switch = Annotated[bool | list[str], NoDecode, BeforeValidator(_switch)]
 
 
 class Settings(BaseSettings):
@@ -75,7 +82,10 @@ class Settings(BaseSettings):
     )
     prefect_auth: SecretStr | None = Field(None, description="`user:password` of an external Prefect server.")
     prefect_pool: str = Field("interlace", description="Work pool that this installation's hosts serve.")
-    prefect_nodes: bool = Field(True, description="Show nodes as task runs in Prefect's graph.")
+    prefect_nodes: Switch = Field(
+        True,
+        description="Show nodes as task runs in Prefect's graph: true, false, or the types that are shown.",
+    )
     prefect_logs: bool = Field(True, description="Ship the log lines of runs to Prefect.")
     prefect_lag: float = Field(
         5.0, gt=0, le=60, description="Seconds after which a finished run is shown in Prefect."

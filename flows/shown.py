@@ -29,7 +29,7 @@ log = structlog.get_logger("interlace.prefect")
 class ShownRuns:
     """Implements the mirror's `RunSource` on a platform."""
 
-    def __init__(self, platform: Platform, *, nodes: bool, logs: bool) -> None:
+    def __init__(self, platform: Platform, *, nodes: bool | Sequence[str], logs: bool) -> None:
         self._platform = platform
         self._nodes = nodes
         self._logs = logs
@@ -61,14 +61,16 @@ class ShownRuns:
             log.warning("a run is shown in Prefect without its nodes", run=run.id, error=str(error))
             return await self._record(run, nodes=False, logs=False)
 
-    async def _record(self, run: Run, *, nodes: bool, logs: bool) -> RunRecord:
+    async def _record(self, run: Run, *, nodes: bool | Sequence[str], logs: bool) -> RunRecord:
         store, documents = self._platform.store, self._platform.documents
         records: list[NodeRecord] = []
         lines: list[LogLine] = []
         if nodes:
             state = await store.events.fold(run.id)
             document = await documents.read(run.document_hash)
-            records = list(_records(document, state))[:_NODES]
+            records = [node for node in _records(document, state) if nodes is True or node.kind in nodes][
+                :_NODES
+            ]
         if logs:
             lines = await self._lines(run.id)
         started = run.started_at if run.started_at is not None else run.created_at

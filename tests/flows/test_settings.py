@@ -44,3 +44,14 @@ def test_secrets_come_from_the_process_environment(monkeypatch: pytest.MonkeyPat
     assert environment.secret("api_token") == "x"
     with pytest.raises(NodeError, match="INTERLACE_SECRETS_OTHER"):
         environment.secret("other")
+
+
+@pytest.mark.parametrize(
+    ("text", "wanted"),
+    [("true", True), ("false", False), ("HTTP, CODE", ["HTTP", "CODE"]), ("CODE", ["CODE"])],
+)
+def test_which_nodes_prefect_shows(
+    monkeypatch: pytest.MonkeyPatch, text: str, wanted: bool | list[str]
+) -> None:
+    monkeypatch.setenv("INTERLACE_PREFECT_NODES", text)
+    assert Settings().prefect_nodes == wanted
