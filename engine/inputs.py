@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import dataclasses
+import json
 import re
 from collections.abc import Callable, Mapping
 from typing import Any
@@ -186,9 +187,18 @@ def _read_number(text: str) -> float | int:
     return number
 
 
+def _loads(text: str) -> Any:
+    """JSON with its integers whole, however long; NaN and Infinity are none."""
+
+    def refuse(constant: str) -> Any:
+        raise ValueError(constant)
+
+    return json.loads(text, parse_constant=refuse)
+
+
 def _read_json(wanted: type) -> Callable[[str], Any]:
     def read(text: str) -> Any:
-        value = orjson.loads(text)
+        value = _loads(text)
         if not isinstance(value, wanted):
             raise ValueError(text)  # noqa: TRY004 - one kind of failure for every reader
         return value
@@ -198,7 +208,7 @@ def _read_json(wanted: type) -> Callable[[str], Any]:
 
 def _json_or_text(text: str) -> Any:
     try:
-        return orjson.loads(text)
+        return _loads(text)
     except ValueError:
         return text
 

@@ -110,7 +110,24 @@ def node_reports(document: Document, run: Run, state: RunState) -> dict[str, dic
     else:
         for node in document.nodes:
             reports.setdefault(node.id, _absent("pending", None))
+    _add_cut_off(document, reports)
     return reports
+
+
+def _add_cut_off(document: Document, reports: dict[str, dict[str, Any]]) -> None:
+    """Say of the nodes of a pass that ended early (`$break`, `$continue`, a failure) that it ended before them."""
+    inner = {
+        spec.id: [node.id for node in spec.body.nodes] for spec, _ in document.walk() if spec.body is not None
+    }
+    passes = {path.rpartition(".")[0] for path in reports if "." in path}
+    for prefix in sorted(passes):
+        container = prefix[: max(prefix.rfind("["), prefix.rfind("#"))]
+        state = reports.get(container, {}).get("status")
+        if state not in ("succeeded", "failed", "cancelled"):
+            continue
+        for name in inner.get(container.rpartition(".")[2], ()):
+            reason = f"its pass through {container} ended before it, by $break, $continue or a failure"
+            reports.setdefault(f"{prefix}.{name}", _absent("not_reached", reason))
 
 
 def _node(record: NodeRecord) -> dict[str, Any]:

@@ -6,12 +6,12 @@ import html
 import time
 from typing import Annotated, Any
 
-import orjson
 from fastapi import APIRouter, Form, Request
 from fastapi.responses import HTMLResponse, RedirectResponse, Response
 
 from interlace.flows.report import run_report, summary
 from interlace.server.auth import COOKIE, PlatformOf, caller
+from interlace.server.encoding import to_json
 from interlace.server.problems import ApiError
 from interlace.store.errors import NotFoundError
 from interlace.store.keys import Key
@@ -139,5 +139,5 @@ async def run_page(request: Request, run_id: str, platform: PlatformOf) -> Respo
 
 
 def _value(value: Any) -> str:
-    text = value if isinstance(value, str) else orjson.dumps(value, option=orjson.OPT_INDENT_2).decode()
+    text = value if isinstance(value, str) else to_json(value, indent=True).decode()
     return f"<pre>{html.escape(text)}</pre>"

@@ -66,7 +66,7 @@ def _equal(left: object, right: object, steps: list[int]) -> bool:  # noqa: PLR0
     if isinstance(left, Missing) or left is None:
         return right is None or isinstance(right, Missing)
     if isinstance(left, bool) or isinstance(right, bool):
-        return False
+        return _equal_boolean(left, right)
     if isinstance(left, int | float):
         return _equal_number(left, right)
     if isinstance(left, str):
@@ -78,6 +78,12 @@ def _equal(left: object, right: object, steps: list[int]) -> bool:  # noqa: PLR0
     if isinstance(left, Mapping):
         return isinstance(right, Mapping) and _equal_mappings(left, right, steps)
     return left == right
+
+
+def _equal_boolean(left: object, right: object) -> bool:
+    """A boolean equals itself and its word, as a form or a query string sends it; never a number."""
+    flag, other = (left, right) if isinstance(left, bool) else (right, left)
+    return isinstance(other, str) and other == ("true" if flag else "false")
 
 
 def _equal_number(number: float, other: object) -> bool:

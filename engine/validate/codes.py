@@ -75,7 +75,9 @@ _STRUCTURE = {
     "side_branch": Code("A path ends at a node that is no END.", "warning"),
     "unconnected_handle": Code("No edge leaves from a handle of a branching node.", "warning"),
     "unconnected_else": Code("No edge leaves from `else`.", "warning"),
-    "never_runs": Code("The node waits for edges that are never taken in one run."),
+    "never_runs": Code(
+        "The node waits for edges that are never taken in one run: it is always skipped.", "warning"
+    ),
 }
 
 _REFERENCES = {

@@ -6,7 +6,6 @@ import asyncio
 from collections.abc import AsyncIterator
 from typing import Annotated, Any
 
-import orjson
 from fastapi import APIRouter, Query, Request
 from fastapi.responses import JSONResponse, Response, StreamingResponse
 from pydantic import BaseModel, Field
@@ -16,6 +15,7 @@ from interlace.flows.platform import Platform
 from interlace.flows.report import event_json, run_report, summary, why
 from interlace.server.api.starting import Start, Starting
 from interlace.server.auth import Caller, PlatformOf, is_on_this_machine
+from interlace.server.encoding import to_json
 from interlace.server.problems import ApiError
 
 router = APIRouter(prefix="/api/v1/runs", tags=["runs"])
@@ -37,7 +37,7 @@ async def start_document(request: Request, body: StartDocument, starting: Starti
     """Run a document; without `wait` the answer is its run id."""
     if body.folder is not None and not is_on_this_machine(request):
         raise ApiError(403, "forbidden", "a folder of the server can be named on its own machine only")
-    text = body.document if isinstance(body.document, str) else orjson.dumps(body.document).decode()
+    text = body.document if isinstance(body.document, str) else to_json(body.document).decode()
     owner = starting.caller.owner
     pinned = await starting.platform.documents.from_text(text, folder=body.folder, owner=owner)
     return await starting.start(pinned, body)
@@ -102,7 +102,7 @@ async def get_payload(run_id: str, ref: str, platform: PlatformOf, caller: Calle
     """A value that events and outputs give by reference."""
     await platform.store.runs.get(run_id, owner=caller.owner)
     value = await platform.store.payload_of(run_id, ref)
-    return Response(orjson.dumps(value), media_type="application/json")
+    return Response(to_json(value), media_type="application/json")
 
 
 @router.get("/{run_id}/events", response_class=StreamingResponse)
@@ -148,7 +148,7 @@ async def _stream(
             if event is None:
                 return
             head = f"id: {event.seq}\nevent: {event.type}\ndata: ".encode()
-            yield head + orjson.dumps(event_json(event)) + b"\n\n"
+            yield head + to_json(event_json(event)) + b"\n\n"
     finally:
         for task in (pending, end):
             if task is not None:

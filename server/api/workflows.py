@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from typing import Annotated, Any
 
-import orjson
 from fastapi import APIRouter, Query
 from fastapi.responses import Response
 from pydantic import BaseModel, Field
@@ -15,6 +14,7 @@ from interlace.engine.validate import Validation
 from interlace.flows.node_test import test_node
 from interlace.server.api.starting import Start, Starting
 from interlace.server.auth import Caller, PlatformOf
+from interlace.server.encoding import to_json
 
 router = APIRouter(prefix="/api/v1/workflows", tags=["workflows"])
 Version = Annotated[str, Query(description="published, latest or a number.")]
@@ -57,7 +57,7 @@ class Publish(BaseModel):
 
 
 def _text(document: dict[str, Any] | str) -> str:
-    return document if isinstance(document, str) else orjson.dumps(document).decode()
+    return document if isinstance(document, str) else to_json(document).decode()
 
 
 @router.get("")

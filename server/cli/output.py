@@ -7,12 +7,12 @@ import sys
 from collections.abc import Coroutine, Iterable, Sequence
 from typing import Annotated, Any, NoReturn, TypeVar
 
-import orjson
 import typer
 
 from interlace.engine.errors import InterlaceError, InvalidDocument
 from interlace.engine.problems import Problem
 from interlace.server.cli import garbage
+from interlace.server.encoding import to_json
 
 OK, FAILED, USAGE, UNREACHABLE, SUSPENDED, INTERRUPTED = 0, 1, 2, 3, 3, 130
 _EXIT = {"not_found": USAGE, "conflict": USAGE, "unreachable": UNREACHABLE, "store": UNREACHABLE}
@@ -24,7 +24,7 @@ T = TypeVar("T")
 
 def emit_json(value: Any) -> None:
     """Print one JSON value."""
-    text = orjson.dumps(value, default=_plain, option=orjson.OPT_INDENT_2 | orjson.OPT_NON_STR_KEYS)
+    text = to_json(value, default=_plain, indent=True)
     sys.stdout.write(text.decode() + "\n")
 
 

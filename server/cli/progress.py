@@ -6,10 +6,9 @@ import sys
 from types import TracebackType
 from typing import Any, Self
 
-import orjson
-
 from interlace.engine.events import Event
 from interlace.server.cli.output import note
+from interlace.server.encoding import to_json
 
 _MARKS = {
     "node.succeeded": "✓", "node.failed": "✗", "node.skipped": "-", "node.cancelled": "✗", "node.retrying": "↻",
@@ -97,4 +96,4 @@ def show_outputs(outputs: dict[str, Any]) -> None:
             else:
                 sys.stdout.write(value + "\n")
         else:
-            sys.stdout.write(f"{name}: {orjson.dumps(value, default=str).decode()}\n")
+            sys.stdout.write(f"{name}: {to_json(value).decode()}\n")

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from interlace.server.cli.output import JsonFlag, emit_json, note, run_async, say, stop, table
+from interlace.server.encoding import to_json
 
 if TYPE_CHECKING:
     from interlace.engine.events import Event
@@ -116,7 +117,6 @@ def events(
     as_json: JsonFlag = False,
 ) -> None:
     """The journal of a run; with --json one object, with --follow one object an event and line."""
-    import orjson
 
     async def work() -> list[Event]:
         from interlace.server.cli.session import runs
@@ -126,7 +126,7 @@ def events(
             run = await _find(opened.store, run_id)
             if follow:
                 async for event in opened.store.events.follow(run, after):
-                    say(orjson.dumps(event_json(event)).decode() if as_json else _line(event))
+                    say(to_json(event_json(event)).decode() if as_json else _line(event))
                 return []
             while batch := await opened.store.events.read(run, found[-1].seq if found else after):
                 found.extend(batch)
@@ -144,9 +144,8 @@ def events(
 
 
 def _line(event: Event) -> str:
-    import orjson
 
-    data = orjson.dumps(event.data).decode() if event.data else ""
+    data = to_json(event.data).decode() if event.data else ""
     return f"{event.seq:>5} {_when(event.at)} {event.type:<16} {event.path:<24} {data[:160]}"
 
 
@@ -214,9 +213,7 @@ def export(
     if output is None:
         emit_json(found)
     else:
-        import orjson
-
-        output.write_bytes(orjson.dumps(found, option=orjson.OPT_INDENT_2))
+        output.write_bytes(to_json(found, indent=True))
         note(f"✓ wrote {output}")
 
 
