@@ -291,7 +291,7 @@ def _require_quotes(text: str, event: Any) -> None:
     value = lines[line][column - 1 :].partition(" #")[0].rstrip() if _BLOCK.fullmatch(before) else found[0]
     name = _FIELD.search(before)
     field = f"{name[1]}: " if name else ""
-    quoted = "'" + value.replace("'", "''") + "'" if '"' in value else f'"{value}"'
+    quoted = "'" + value.replace("'", "''") + "'" if set('"\\') & set(value) else f'"{value}"'
     raise Unreadable(
         "bad_key", f"The expression {found[0]} stands without quotes, and YAML reads it as a mapping.", line=_line(event),
         fix=f"An expression must be quoted: {field}{quoted}",
