@@ -149,7 +149,9 @@ class Document(Model):
     settings: Settings = Field(
         default_factory=Settings, title="Settings", description="What holds for the whole run."
     )
-    triggers: list[dict[str, Any]] = Field(default_factory=list, description="Take effect on publishing.")
+    triggers: list[dict[str, Any]] = Field(
+        default_factory=list, description="Kept; this version does not start runs by them."
+    )
     nodes: list[NodeSpec] = Field(
         description="Exactly one START, at least one END; the order does not matter."
     )

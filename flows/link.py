@@ -38,8 +38,9 @@ log = structlog.get_logger("interlace.prefect")
 class PrefectLink:
     """Starts and ends everything of Prefect that one serving process needs."""
 
-    def __init__(self, platform: Platform) -> None:
+    def __init__(self, platform: Platform, *, announced: bool = False) -> None:
         self._platform = platform
+        self._announced = announced
         self._embedded: EmbeddedPrefect | None = None
         self._mirror: Mirror | None = None
         self._host: Host | None = None
@@ -51,9 +52,9 @@ class PrefectLink:
         self._failure: str | None = None
 
     @classmethod
-    def of(cls, platform: Platform) -> PrefectLink | None:
-        """The link that the settings ask for; None when Prefect is off."""
-        return None if platform.settings.prefect == "off" else cls(platform)
+    def of(cls, platform: Platform, *, announced: bool = False) -> PrefectLink | None:
+        """The link that the settings ask for, None when Prefect is off; `announced` when the caller says that it is there."""
+        return None if platform.settings.prefect == "off" else cls(platform, announced=announced)
 
     @property
     def ui_url(self) -> str:
@@ -95,7 +96,7 @@ class PrefectLink:
         self._connection = connection
         await self._serve(connection)
         self._ready.set()
-        log.info("Prefect is ready", ui=self.ui_url)
+        (log.debug if self._announced else log.info)("Prefect is ready", ui=self.ui_url)
 
     async def _connect(self) -> PrefectConnection:
         settings = self._platform.settings

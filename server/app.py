@@ -41,14 +41,14 @@ def create_app(platform: Platform, link: PrefectLink | None = None) -> FastAPI:
 
 
 @contextlib.asynccontextmanager
-async def living(settings: Settings) -> AsyncIterator[FastAPI]:
+async def living(settings: Settings, *, announced: bool = False) -> AsyncIterator[FastAPI]:
     """The application with its platform and Prefect; unfinished runs go on, now and as others leave them behind.
 
     Raises:
         StoreError: the database cannot be opened.
     """
     platform = await Platform.open(settings)
-    link = PrefectLink.of(platform)
+    link = PrefectLink.of(platform, announced=announced)
     starting = asyncio.create_task(link.start(), name="prefect-start") if link is not None else None
     try:
         async with taking_over(platform.store, platform.runner), platform.waits.watching():

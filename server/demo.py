@@ -38,7 +38,7 @@ async def run_demo(platform: Platform, url: str) -> bool:
     request = Request(inputs={"database": f"sqlite:///{data}"}, tags=("example",), trigger={"kind": "manual"})
     run_id = await platform.runner.start(pinned, request)
     note(f"» running {path.name}")
-    with Progress(enabled=True) as progress:
+    with Progress(run_id, enabled=True) as progress:
         async for event in platform.store.events.follow(run_id):
             progress.show(event)
     await platform.runner.wait(run_id)

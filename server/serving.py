@@ -66,6 +66,8 @@ class Serving:
         except InterlaceError as error:
             note(f"✗ {error}")
             return 1
+        if not self._once:
+            note("✓ ended")
         return 1 if self._failed else 0
 
     @property
@@ -92,7 +94,7 @@ class Serving:
         loop = asyncio.get_running_loop()
         for number in (signal.SIGINT, signal.SIGTERM):
             loop.add_signal_handler(number, self._end)
-        async with living(self._settings) as app:
+        async with living(self._settings, announced=self._demo) as app:
             config = uvicorn.Config(
                 app, log_level="warning", access_log=False, server_header=False, lifespan="off",
                 timeout_graceful_shutdown=5,

@@ -30,6 +30,10 @@ _INTEGER = re.compile(r"[-+]?[0-9]+")
 _FLOAT = re.compile(r"[-+]?(?:\.[0-9]+|[0-9]+(?:\.[0-9]*)?)(?:[eE][-+]?[0-9]+)?")
 _RADIX = re.compile(r"0o[0-7]+|0x[0-9a-fA-F]+")
 _NOT_FINITE = re.compile(r"[-+]?\.(?:inf|Inf|INF)|\.(?:nan|NaN|NAN)")
+_EXPRESSION = re.compile(r"\{\{.*?\}\}")
+_LOOSE = re.compile(r"(?:^|[-:,\[]\s)\s*\{\{")
+_BLOCK = re.compile(r"\s*(?:-\s+)*(?:[\w-]+:\s+)?")
+_FIELD = re.compile(r"(\w+):\s*$")
 _CONSTANTS = {
     "": None, "~": None, "null": None, "Null": None, "NULL": None,
     "true": True, "True": True, "TRUE": True, "false": False, "False": False, "FALSE": False,
@@ -150,6 +154,8 @@ def _yaml(text: str) -> Any:
             raise _too_deep(line) from None
         parts = [part for part in (error.context, error.problem) if part]
         fix = "Quote texts that hold ': ', ' #' or begin with one of {}[]&*!|>'\"%@`; indent with spaces, never tabs."
+        if any(_opens_with_expression(text, at) for at in (error.problem_mark, error.context_mark)):
+            fix = 'A text that begins with an expression must be quoted, e.g. template: "{{ inputs.x }}".'
         raise Unreadable(
             "syntax", f"The YAML cannot be read: {', '.join(parts)}.", line=line, fix=fix
         ) from None
@@ -225,6 +231,8 @@ class _Builder:
         made: dict[str, Any] = {}
         events, value_of = self._events, self._value
         while not isinstance(event := next(events), MappingEndEvent):
+            if event.__class__ is MappingStartEvent:
+                _require_quotes(self._text, event)
             key = value_of(event, depth + 1)
             if not isinstance(key, str):
                 raise Unreadable(
@@ -265,6 +273,29 @@ class _Builder:
         if isinstance(value, list):
             return [self._copy(inner, event) for inner in value]
         return value
+
+
+def _opens_with_expression(text: str, mark: Any) -> bool:
+    lines = text.splitlines()
+    return mark is not None and mark.line < len(lines) and _LOOSE.search(lines[mark.line]) is not None
+
+
+def _require_quotes(text: str, event: Any) -> None:
+    """Refuse an expression without quotes, which YAML reads as a mapping whose key is a mapping."""
+    lines = text.splitlines()
+    line, column = event.start_mark.line, event.start_mark.column
+    found = _EXPRESSION.match(lines[line], column - 1) if column and line < len(lines) else None
+    if found is None:
+        return
+    before = lines[line][: column - 1]
+    value = lines[line][column - 1 :].partition(" #")[0].rstrip() if _BLOCK.fullmatch(before) else found[0]
+    name = _FIELD.search(before)
+    field = f"{name[1]}: " if name else ""
+    quoted = "'" + value.replace("'", "''") + "'" if set('"\\') & set(value) else f'"{value}"'
+    raise Unreadable(
+        "bad_key", f"The expression {found[0]} stands without quotes, and YAML reads it as a mapping.", line=_line(event),
+        fix=f"An expression must be quoted: {field}{quoted}",
+    )  # fmt: skip
 
 
 def _plain(text: str, event: ScalarEvent) -> Any:

@@ -13,6 +13,7 @@ from interlace.engine.validate.report import Report
 from interlace.engine.validate.schemas import flaws
 
 TRIGGERS = ("manual", "cron", "webhook", "chat", "event")
+_STARTED_BY_HAND = frozenset({"manual", "chat"})
 _TRIGGER_NAMES = frozenset({"trigger", "env", "run"})
 _PYTHON: dict[str, tuple[type, ...]] = {
     "string": (str,), "number": (int, float), "integer": (int,), "boolean": (bool,), "array": (list,), "object": (dict,),
@@ -82,6 +83,11 @@ def _check_trigger(trigger: dict[str, Any], field: str, report: Report) -> None:
         report.add(
             "bad_trigger", f"A trigger's type is one of {', '.join(TRIGGERS)}, not {described(kind)}.", field=f"{field}.type",
             fix=f"Did you mean {guess!r}?" if guess else None,
+        )  # fmt: skip
+    elif kind not in _STARTED_BY_HAND:
+        report.add(
+            "inactive_trigger", f"Triggers are kept, but this version does not start runs by them: {kind}.", field=field,
+            fix="Start runs with interlace run or over the HTTP API.",
         )  # fmt: skip
     inputs = trigger.get("inputs")
     if inputs is not None and not isinstance(inputs, dict):

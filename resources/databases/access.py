@@ -143,7 +143,9 @@ class Access:
             return
         outside = [address for address in addresses if not self._in_range(address, url.port)]
         if outside:
-            raise _blocked(f"{url.host}:{url.port} is not allowed; an operator can add it to {SETTING}")
+            raise _blocked(
+                f"{url.host}:{url.port} is not allowed; an operator can add it to {SETTING} (set it where the server is started, and restart it)"
+            )
 
     def _in_range(self, address: Address, port: int) -> bool:
         return any(address in entry.network for entry in self._ranges if entry.port in {None, port})

@@ -157,7 +157,11 @@ def _is_loopback(host: str) -> bool:
 
 
 def _blocked(host: str, port: int, why: str, *, opened_by: str | None = None) -> NodeError:
-    hint = f"; an operator may open it with {SETTING}={opened_by}" if opened_by else ""
+    hint = (
+        f"; an operator may open it with {SETTING}={opened_by} (set it where the server is started, and restart it)"
+        if opened_by
+        else ""
+    )
     return NodeError(
         f"connection to {host!r} port {port} is refused: {why}{hint}.",
         kind="blocked_address",

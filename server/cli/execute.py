@@ -21,7 +21,7 @@ from interlace.flows.pauses import only_pauses
 from interlace.flows.platform import Platform
 from interlace.flows.report import run_report
 from interlace.flows.request import Request
-from interlace.server.cli.inputs import read_inputs
+from interlace.server.cli.inputs import read_inputs, unknown_inputs
 from interlace.server.cli.output import note
 from interlace.server.cli.progress import Progress
 from interlace.server.cli.session import is_shared, platform
@@ -64,6 +64,8 @@ async def execute(job: Job) -> dict[str, Any]:
     async with platform() as opened:
         pinned = await _pinned(opened, job)
         inputs = await read_inputs(pinned.document.inputs, job.pairs, job.inputs_file, opened.store.files)
+        for hint in unknown_inputs(pinned.document.inputs, inputs):
+            note(f"! {hint}")
         server = await find_server(opened.settings)
         if server is not None:
             return await _on_server(server, opened, pinned, inputs, job)
@@ -124,7 +126,7 @@ async def _watch_elsewhere(opened: Platform, run_id: str, job: Job) -> None:
 
 async def _watch(opened: Platform, run_id: str, job: Job) -> bool:
     """Show the run until it ends, or until it is suspended and nobody wants to wait; whether it ended."""
-    with Progress(enabled=job.show) as progress:
+    with Progress(run_id, enabled=job.show) as progress:
         async for event in opened.store.events.follow(run_id):
             progress.show(event)
             if event.type == "run.suspended" and not job.wait and not await _goes_on_soon(opened, run_id):

@@ -5,15 +5,17 @@ from __future__ import annotations
 import asyncio
 import mimetypes
 import sys
+from collections.abc import Iterable
 from dataclasses import asdict
 from pathlib import Path
 from typing import Any
 
 from interlace.engine.errors import InvalidDocument
 from interlace.engine.inputs import parse_text
-from interlace.engine.problems import Problem
+from interlace.engine.problems import Problem, nearest
 from interlace.engine.protocols import Files
 from interlace.engine.source.reading import Unreadable, read
+from interlace.engine.validate.names import closed_properties
 
 
 async def read_inputs(
@@ -43,6 +45,22 @@ async def read_inputs(
     if problems:
         raise InvalidDocument(problems)
     return found
+
+
+def unknown_inputs(schema: dict[str, Any], given: Iterable[str]) -> list[str]:
+    """A hint for each input that the schema neither declares nor expects nor forbids; where it forbids, that is an error."""
+    known = closed_properties(schema)
+    if known is None or schema.get("additionalProperties") is False:
+        return []
+    hints = []
+    for name in given:
+        if name not in known:
+            guess = nearest(name, known)
+            hints.append(
+                f"no input {name!r}; "
+                + (f"did you mean {guess!r}?" if guess else f"there is {', '.join(known)}")
+            )
+    return hints
 
 
 async def _value(schema: dict[str, Any], name: str, text: str, files: Files) -> Any:

@@ -16,6 +16,10 @@ from interlace.server.encoding import to_json
 
 OK, FAILED, USAGE, UNREACHABLE, SUSPENDED, INTERRUPTED = 0, 1, 2, 3, 3, 130
 _EXIT = {"not_found": USAGE, "conflict": USAGE, "unreachable": UNREACHABLE, "store": UNREACHABLE}
+_IDS = frozenset({"id", "run"})
+"""Columns whose cells are copied into other commands."""
+_LEAST = 8
+_PIPE_WIDTH = 1_000_000
 
 JsonFlag = Annotated[bool, typer.Option("--json", help="Print one JSON value, for programs.")]
 
@@ -35,7 +39,10 @@ def _plain(value: Any) -> Any:
 
 
 def table(columns: Sequence[str], rows: Iterable[Sequence[object]], *, empty: str) -> None:
-    """Print rows under their column names; `empty` when there are none."""
+    """Print rows under their column names; `empty` when there are none.
+
+    Ids keep their line on a terminal of any width; in a pipe or a file every row is one line.
+    """
     from rich.console import Console
     from rich.table import Table
 
@@ -44,11 +51,19 @@ def table(columns: Sequence[str], rows: Iterable[Sequence[object]], *, empty: st
         say(empty)
         return
     shown = Table(box=None, pad_edge=False, header_style="bold")
-    for column in columns:
-        shown.add_column(column, overflow="fold")
+    for index, column in enumerate(columns):
+        whole = column in _IDS
+        width = max(len(row[index]) for row in found) if whole else None
+        shown.add_column(column, overflow="fold", no_wrap=whole, min_width=width)
     for row in found:
         shown.add_row(*(cell.replace("[", "\\[") for cell in row))
-    Console().print(shown)
+    console = Console()
+    if sys.stdout.isatty():
+        widths = [column.min_width or _LEAST for column in shown.columns]
+        console.width = max(console.width, sum(widths) + 2 * len(widths))
+    else:
+        console.width = _PIPE_WIDTH
+    console.print(shown)
 
 
 def say(text: str) -> None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import sys
+from collections import Counter
 from types import TracebackType
 from typing import Any, Self
 
@@ -16,14 +17,17 @@ _MARKS = {
 }  # fmt: skip
 _INNER = 20
 """Nodes inside bodies shown one by one; more of them are counted."""
+_ENDED = frozenset({"node.succeeded", "node.failed", "node.cancelled", "node.unknown"})
 
 
 class Progress:
     """Shows the events of one run, a line each, on standard error."""
 
-    def __init__(self, *, enabled: bool) -> None:
+    def __init__(self, run_id: str, *, enabled: bool) -> None:
+        self._run_id = run_id
         self._enabled = enabled
         self._inner = 0
+        self._hidden: Counter[str] = Counter()
         self._line = ""
 
     def __enter__(self) -> Self:
@@ -47,9 +51,12 @@ class Progress:
         if "." in event.path and event.type == "node.succeeded":
             self._inner += 1
             if self._inner > _INNER:
+                self._hidden[_container(event.path)] += 1
                 self._transient(f"… {self._inner} inner nodes done, now {event.path}")
                 return
         self._clear()
+        if event.type in _ENDED and (hidden := self._hidden.pop(event.path, 0)):
+            note(f"… {hidden} more inner node{'s' * (hidden != 1)} (interlace runs show {self._run_id})")
         note(f"{_MARKS[event.type]} {event.path}{_detail(event)}")
 
     def _transient(self, text: str) -> None:
@@ -63,6 +70,11 @@ class Progress:
         if self._line:
             sys.stderr.write("\r" + " " * len(self._line) + "\r")
             self._line = ""
+
+
+def _container(path: str) -> str:
+    """The outermost container around an inner node: `each` of `each[2].again.call`."""
+    return path.partition(".")[0].partition("[")[0]
 
 
 def _detail(event: Event) -> str:

@@ -44,6 +44,8 @@ NodeInputs = Annotated[
 _EXIT = {"succeeded": OK, "suspended": SUSPENDED, "queued": UNREACHABLE, "running": UNREACHABLE}
 """By the run's status; one that still runs is on a server that has gone away."""
 
+_UNREAD = frozenset({"unreadable_file", "encoding"})
+
 
 class Via(StrEnum):
     """Other ways for a run to start than at once."""
@@ -131,7 +133,7 @@ def validate(
 ) -> None:
     """Find every problem of workflow files; nothing is run, started or connected.
 
-    Exit code: 0 all are valid (warnings allowed), 1 one is not, 2 a file cannot be read.
+    Exit code: 0 all are valid (warnings allowed), 1 one is not, 2 a file cannot be read or is not UTF-8.
     """
     results = run_async(_validate(files), as_json=as_json)
     if as_json:
@@ -141,7 +143,7 @@ def validate(
         for result in results:
             print_problems(result["problems"], file=result["file"])
             note(f"{'✓' if result['valid'] else '✗'} {result['file']}: {_count(result['problems'])}")
-    if any(problem.code == "unreadable_file" for result in results for problem in result["problems"]):
+    if any(problem.code in _UNREAD for result in results for problem in result["problems"]):
         raise typer.Exit(USAGE)
     raise typer.Exit(OK if all(result["valid"] for result in results) else FAILED)
 

@@ -223,7 +223,10 @@ def rename_node(
     new: Annotated[str, typer.Argument(help="The id it gets.")],
     as_json: JsonFlag = False,
 ) -> None:
-    """Rename a node's id and rewrite every reference to it; a stored workflow gets a new version."""
+    """Rename a node's id and rewrite every reference to it; a stored workflow gets a new version.
+
+    A file is written anew: its comments and layout are not kept.
+    """
 
     async def work() -> dict[str, Any]:
         from interlace.engine.rename import rename_node as rename
@@ -244,7 +247,12 @@ def rename_node(
     if as_json:
         emit_json(found)
     else:
-        note(f"✓ {old} is now {new}" + (f" in version {found['version']}" if "version" in found else ""))
+        where = (
+            f" in version {found['version']}"
+            if "version" in found
+            else f"; wrote {path}: comments and layout are not kept"
+        )
+        note(f"✓ {old} is now {new}{where}")
 
 
 def _rename(path: Path, old: str, new: str) -> dict[str, Any]:

@@ -221,6 +221,7 @@ def test_all_faults_come_at_once_and_the_rest_is_salvaged() -> None:
         ("---\na: 1\n---\nb: 1\n", "syntax", 3),
         ("1: a", "bad_key", 1),
         ("x: 1\n[a]: 1", "bad_key", 2),
+        ("x: 1\ny: {{ 1 }}", "bad_key", 2),
         ("a: !!python/object:os.system x", "yaml_tag", 1),
         ("a: 1\nb: !secret x", "yaml_tag", 2),
         ("a: !!int 3", "yaml_tag", 1),
@@ -332,3 +333,27 @@ edges:
 )  # fmt: skip
 def test_lines_of_fields(node: str | None, field: str | None, inner: int, line: int | None) -> None:
     assert load(LINES).line(node, field, inner=inner) == line
+
+
+@pytest.mark.parametrize(
+    ("line", "fix"),
+    [
+        ("template: {{ inputs.x }}", 'template: "{{ inputs.x }}"'),
+        ("- {id: a, config: {template: {{ inputs.x }}}}", 'template: "{{ inputs.x }}"'),
+        ("- {{ inputs.x }}", '"{{ inputs.x }}"'),
+        ("- text: {{ a.b }} and more  # why", 'text: "{{ a.b }} and more"'),
+        ('url: {{ a["b"] }}', "url: '{{ a[\"b\"] }}'"),
+    ],
+)
+def test_an_expression_without_quotes(line: str, fix: str) -> None:
+    with pytest.raises(InvalidDocument) as caught:
+        load(f"nodes:\n  {line}\n").require()
+    (problem,) = caught.value.problems
+    assert (problem.code, problem.line) == ("bad_key", 2)
+    assert problem.fix == f"An expression must be quoted: {fix}"
+
+
+def test_an_expression_without_quotes_that_is_no_yaml() -> None:
+    (problem,) = load("x: {y: {{ a | join(', ') }}}\n").problems
+    assert problem.code == "syntax"
+    assert "must be quoted" in str(problem.fix)

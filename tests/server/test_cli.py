@@ -75,6 +75,10 @@ def test_pulling_gives_what_was_pushed(tmp_path: Path) -> None:
 def test_renaming_in_a_file(tmp_path: Path) -> None:
     assert as_json("workflows", "rename-node", "a.json", "greet", "hail")["file"] == "a.json"
     assert "{{ hail.text }}" in (tmp_path / "a.json").read_text()
+    assert (
+        "comments and layout are not kept"
+        in interlace("workflows", "rename-node", "a.json", "hail", "greet").stderr
+    )
     as_json("workflows", "rename-node", "a.json", "gone", "x", code=1)
     as_json("workflows", "rename-node", "missing.yaml", "gone", "x", code=2)
     assert not (tmp_path / "home").exists()

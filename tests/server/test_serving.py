@@ -151,4 +151,5 @@ def test_streams_end_with_the_server(command: Command, loopback: Loopback, stop:
         assert stream.readline() == b"id: 1\n"
         command.kill(process, stop)
         assert b"run.started" in stream.read()
-    assert command.finish(process).code == 0
+    done = command.finish(process)
+    assert (done.code, done.err.splitlines()[-1]) == (0, "✓ ended")

@@ -170,12 +170,32 @@ def test_bad_default_of_a_variable(found: Found, declared: str, default: str, ri
 )
 def test_bad_trigger(found: Found, trigger: str, code: str, field: str) -> None:
     text = http("{url: https://x}").replace("nodes:", f"triggers: [{trigger}]\nnodes:", 1)
-    assert found(text) == [(code, None, field, 3)]
+    assert [problem for problem in found(text) if problem[0] != "inactive_trigger"] == [
+        (code, None, field, 3)
+    ]
 
 
-def test_right_triggers_are_silent(found: Found) -> None:
+def test_a_mistyped_trigger_has_its_nearest_name(examine: Examine) -> None:
+    (problem,) = examine(
+        http("{url: https://x}").replace("nodes:", "triggers: [{type: webhok}]\nnodes:", 1)
+    ).problems
+    assert (problem.code, problem.severity, problem.fix) == (
+        "bad_trigger",
+        "error",
+        "Did you mean 'webhook'?",
+    )
+
+
+def test_right_triggers_are_said_to_be_inactive(found: Found) -> None:
     triggers = '[{type: cron, cron: "0 8 * * *"}, {type: webhook, inputs: {a: "{{ trigger.body.a }}"}}]'
-    assert found(http("{url: https://x}").replace("nodes:", f"triggers: {triggers}\nnodes:", 1)) == []
+    assert found(http("{url: https://x}").replace("nodes:", f"triggers: {triggers}\nnodes:", 1)) == [
+        ("inactive_trigger", None, "triggers[0]", 3), ("inactive_trigger", None, "triggers[1]", 3)
+    ]  # fmt: skip
+
+
+def test_triggers_by_hand_are_silent(found: Found) -> None:
+    text = http("{url: https://x}").replace("nodes:", "triggers: [{type: manual}, {type: chat}]\nnodes:", 1)
+    assert found(text) == []
 
 
 def test_failure_loop_is_a_warning(examine: Examine) -> None:

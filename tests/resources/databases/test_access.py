@@ -28,7 +28,9 @@ PG = "postgresql://u:pw@{}/x"
 async def test_closed_by_default(tmp_path: Path) -> None:
     access = Access(allow=[], base_dir=tmp_path)
     for target in ("127.0.0.1", "[::1]", "10.1.2.3", "8.8.8.8", "localhost"):
-        assert "INTERLACE_DATABASE_ALLOW" in await blocked(access, PG.format(target))
+        assert "INTERLACE_DATABASE_ALLOW (set it where the server is started" in await blocked(
+            access, PG.format(target)
+        )
     assert "no allowed directory" in await blocked(access, "sqlite:///x.db")
 
 

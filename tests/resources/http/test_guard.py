@@ -350,11 +350,14 @@ async def test_own_addresses_may_be_added_later() -> None:
 
 async def test_the_message_names_the_setting_that_opens_it_and_only_then() -> None:
     guard = Guard(AllowList(), resolver=resolve)
-    with pytest.raises(NodeError, match=r"INTERLACE_HTTP_ALLOW=inside\.example:8080\.") as caught:
+    with pytest.raises(
+        NodeError,
+        match=r"INTERLACE_HTTP_ALLOW=inside\.example:8080 \(set it where the server is started, and restart it\)\.",
+    ) as caught:
         await guard.addresses(parse_url("http://inside.example:8080/").authority)
     assert "192.168" not in caught.value.message  # an inside name server is not to be read through messages
     assert not caught.value.retryable
-    with pytest.raises(NodeError, match=r"INTERLACE_HTTP_ALLOW=\[::1\]:80\."):
+    with pytest.raises(NodeError, match=r"INTERLACE_HTTP_ALLOW=\[::1\]:80 \("):
         await guard.addresses(parse_url("http://[::1]/").authority)
     with pytest.raises(NodeError, match="no setting opens it") as caught:
         await guard.addresses(parse_url("http://meta.example/").authority)
