@@ -27,16 +27,19 @@ class CallbackSetting(Model):
         "header",
         title="URL in",
         description="Where the URL is sent; in a body of type json it is one more field.",
+        examples=["body"],
     )
     name: str = Field(
         "X-Callback-URL",
         min_length=1,
         title="Name",
         description="Header, parameter or field that holds the URL.",
+        examples=["callback_url"],
     )
     timeout: Seconds = Field(
         DAY, gt=0, title="Time-out",
         description="When no call comes: the handle `timeout` where it is connected, else the error `callback_timeout`.",
+        examples=["2h"],
     )  # fmt: skip
 
     def wanted(self, path: str, token: str, now: float, state: dict[str, Any]) -> Wanted:

@@ -16,7 +16,7 @@ async def rule(left: Any, operator: str, *right: Any, inputs: dict[str, Any] | N
 
 
 TRUE = [
-    (5, "==", "5"), ("5", "==", 5.0), (None, "==", None), (5, "!=", "6"), (True, "!=", "true"), ([1], "==", [1]),
+    (5, "==", "5"), ("5", "==", 5.0), (None, "==", None), (5, "!=", "6"), (True, "==", "true"), (True, "!=", "false"), ([1], "==", [1]),
     (9, "<", 10), ("9", "<", "10"), ("abc", "<", "abd"), ("2026-01-09", "<", "2026-01-10T00:00:00+00:00"), (1, "<=", 1), ("b", ">", "a"),
     (2, ">=", "2"), ("workflow", "contains", "flow"), ([1, 2], "contains", "2"), ({"a": 1}, "contains", "a"), ("x", "not contains", "y"),
     ([1], "not contains", 2), ("invoice.pdf", "ends with", ".pdf"), ("invoice.pdf", "starts with", "inv"), (2024, "starts with", "20"),
@@ -26,7 +26,7 @@ TRUE = [
     ("True", "is true"), (False, "is false"), ("false", "is false"),
 ]  # fmt: skip
 FALSE = [
-    (True, "==", "true"), (1, "==", True), ("a", "==", 1), (10, "<", "9"), ("10", "<", "9"), ("x", "contains", "y"), ("a", "is empty"), (0, "is empty"),
+    (True, "==", "True"), (1, "==", True), ("a", "==", 1), (10, "<", "9"), ("10", "<", "9"), ("x", "contains", "y"), ("a", "is empty"), (0, "is empty"),
     ("", "is not empty"), ([], "is not empty"), (6, "between", [1, 5]), ("yes", "is true"), (1, "is true"), (0, "is false"), ("b", "matches", "^a"),
     ("a", "in", []), ("a", "not in", "abc"),
 ]  # fmt: skip

@@ -2,6 +2,7 @@ from __future__ import annotations
 
 import asyncio
 import json
+import re
 from typing import Any
 
 import pytest
@@ -207,7 +208,10 @@ def test_json_and_yaml_round_trips(value: Any) -> None:
         assert any(0xD800 <= ord(c) < 0xE000 for c in json.dumps(value, ensure_ascii=False))
         return
     assert parse_json(text) == value
-    assert parse_yaml(yaml.safe_dump({"v": value}))["v"] == value
+    if not re.search(
+        r'"[-+]?(\d+[eE][-+]?\d+|0o[0-7]+)"', text
+    ):  # PyYAML writes such texts bare: numbers in YAML 1.2
+        assert parse_yaml(yaml.safe_dump({"v": value}))["v"] == value
 
 
 @settings(max_examples=80, deadline=None)
