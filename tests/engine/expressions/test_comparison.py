@@ -27,7 +27,6 @@ from interlace.engine.expressions import ExpressionError, Missing
         (False, "false", True),
         (True, "false", False),
         (True, "True", False),
-        (True, 1, False),
         ("true", "true", True),
         ("1.0", "1", False),
         (None, None, True),
