@@ -88,7 +88,8 @@ def run(  # noqa: PLR0917 - one parameter an option
     if isinstance(found, InterlaceError):
         _not_run(found, as_json=as_json)
     if as_json:
-        emit_json({key: found[key] for key in ("run_id", "status", "outputs", "error", "nodes", "waiting")})
+        keys = ("run_id", "status", "outputs", "error", "nodes", *(("waiting",) if found["waiting"] else ()))
+        emit_json({key: found[key] for key in keys})
     else:
         _show(found, quiet=quiet)
     raise typer.Exit(_EXIT.get(found["status"], FAILED))
