@@ -152,7 +152,7 @@ class HttpResponse:
         except (ValueError, RecursionError) as error:
             raise NodeError(
                 f"{self.url} answered with something that is no JSON ({error}): {self.excerpt()!r}; "
-                "set response_as to text or auto if that is right.",
+                "set response_as to text if that is right.",
                 kind="bad_response",
                 retryable=False,
             ) from None

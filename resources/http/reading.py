@@ -36,11 +36,12 @@ async def read_body(
 ) -> Any:
     """The body as asked for; null where the status or the method has none.
 
-    `auto` goes by the media type: JSON (text where it does not parse), text, else a file; without a body null.
+    `auto` goes by the media type: JSON, text, else a file; without a media type it is JSON where it reads as such,
+    else text; without a body null.
     `save` is asked for only where a file is made.
 
     Raises:
-        NodeError: `bad_response`, JSON was asked for and something else came.
+        NodeError: `bad_response`, JSON was asked for, or announced, and something else came.
     """
     if not response.body and (how in {"auto", "json"}) and _is_bare(response, how, method):
         return None
@@ -63,20 +64,21 @@ def _is_bare(response: HttpResponse, how: ResponseAs, method: str) -> bool:
 
 def _by_type(response: HttpResponse) -> Any:
     kind = response.media_type
-    if (
-        kind == "application/json"
-        or kind.endswith("+json")
-        or (not kind and response.body.lstrip()[:1] in b"{[")
-    ):
+    if kind == "application/json" or kind.endswith("+json"):
+        return response.json()  # what calls itself JSON and is none must not pass for an answer
+    if kind.startswith("text/") or kind in _TEXTUAL or kind.endswith("+xml"):
+        return response.text()
+    return _UNKNOWN if kind else _untyped(response)
+
+
+def _untyped(response: HttpResponse) -> Any:
+    """A body without a media type: JSON where it reads as such, else text, else unknown."""
+    if response.body.lstrip()[:1] in b"{[":
         try:
             return response.json()
         except NodeError:
             return response.text()
-    if kind.startswith("text/") or kind in _TEXTUAL or kind.endswith("+xml"):
-        return response.text()
-    if not kind:
-        try:
-            return response.body.decode()
-        except UnicodeDecodeError:
-            return _UNKNOWN
-    return _UNKNOWN
+    try:
+        return response.body.decode()
+    except UnicodeDecodeError:
+        return _UNKNOWN

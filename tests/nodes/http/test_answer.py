@@ -60,7 +60,6 @@ async def test_retry_waits_as_asked(bench: Any) -> None:
     ("how", "body", "content_type", "value"),
     [
         ("auto", b'{"a": 1}', "application/problem+json; charset=utf-8", {"a": 1}),
-        ("auto", b"oops", "application/json", "oops"),
         ("auto", b"[1, 2]", "", [1, 2]),
         ("auto", b"[not json", "", "[not json"),
         ("auto", b"just text", "", "just text"),
@@ -124,6 +123,14 @@ async def test_json_that_is_none_is_a_bad_response(bench: Any, reply: Reply) -> 
         error = await bench.error({"url": server.url, "response_as": "json"})
     assert error["type"] == "bad_response"
     assert reply.body.decode() in error["message"]
+
+
+async def test_what_calls_itself_json_and_is_none_is_a_bad_response(bench: Any) -> None:
+    reply = Reply(body=b'{"a":', headers=[("Content-Type", "application/json")])
+    async with serve(lambda request: reply) as server:
+        error = await bench.error({"url": server.url})
+    assert error["type"] == "bad_response"
+    assert "set response_as to text" in error["message"]
 
 
 async def test_head_and_204_are_null_even_where_json_is_asked_for(bench: Any) -> None:
