@@ -124,6 +124,7 @@ class Interpreter:
         self.variables = {name: spec["default"] for name, spec in document.get("variables", {}).items()}
         self.written: set[tuple[int, str]] = set()
         self.failures: Counter[str] = Counter()
+        self.attempt = 1
 
     def run(self) -> Meaning:
         names: Names = ChainMap({}, {"inputs": self.inputs, "vars": self.variables})
@@ -192,6 +193,7 @@ class Interpreter:
         retry, attempt = node.get("retry", {"max": 0}), 1
         while True:
             try:
+                self.attempt = attempt
                 outputs, handles = self.work(node, path, names, frames)
             except Failed as failure:
                 kind = failure.errors[0]["type"]
@@ -272,6 +274,7 @@ class Interpreter:
         return new
 
     def iterate(self, node: Spec, path: str, config: Spec, names: Names, frames: list[Any]) -> dict[str, Any]:
+        attempt = self.attempt
         items, policy = resolve(config["items"], names), config.get("on_item_error", "stop")
         items = json.loads(items) if isinstance(items, str) else items
         if not isinstance(items, list) or len(items) > config.get("max_items", 1000):
@@ -290,7 +293,14 @@ class Interpreter:
                 else:
                     how, failures = (
                         "fail",
-                        [{"type": "missing", "node": node["id"], "path": f"{path}[{index}]", "attempt": 1}],
+                        [
+                            {
+                                "type": "missing",
+                                "node": node["id"],
+                                "path": f"{path}[{index}]",
+                                "attempt": attempt,
+                            }
+                        ],
                     )
             if (how == "$break" and together) or (len(failures) > 1 and policy != "stop"):
                 raise Ambiguous(path)
