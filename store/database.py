@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+import time
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Literal
@@ -66,6 +67,8 @@ class Database:
         self.writer = writer
         self.compile = Compiler(location.kind)
         self._engine = engine
+        self.now: Callable[[], float] = time.time
+        """Unix time in seconds: this machine's, or where several share the database, the database's."""
 
     async def rows(self, statement: Select[Any]) -> Sequence[Row[*tuple[Any, ...]]]:
         """Read all rows."""
@@ -110,7 +113,13 @@ async def open_database(location: Location, *, durability: Durability) -> Databa
             " that it is reachable and that this user may create tables in it"
         ) from error
     if location.kind == "sqlite":
-        engine = create_async_engine(location.url, isolation_level="AUTOCOMMIT")
+        # Readers have no transactions, so there is nothing to roll back, which would cost a hop to a thread.
+        engine = create_async_engine(
+            location.url,
+            isolation_level="AUTOCOMMIT",
+            pool_reset_on_return=None,
+            skip_autocommit_rollback=True,
+        )
         event.listen(engine.sync_engine, "connect", _prepare_reader)
         return Database(location, engine, SQLiteWriter(location.path, durability=durability))
     from interlace.store.postgres_writer import PostgresWriter  # noqa: PLC0415 - its driver is not for free

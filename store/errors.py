@@ -3,9 +3,11 @@
 StoreError                   (engine) the store refused
 ├── FencedError              another process owns the run now: this one must stop
 ├── NotJsonError             a value cannot be recorded
+├── TooLargeError            a value is larger than the limit
 ├── CommitError              the database did not take a commit
 ├── ConflictError            the object's state does not allow it
-├── NotFoundError            there is no such object
+├── NotFoundError            there is no such object, or none that the asker sees
+├── ForbiddenError           the asker sees the object and may not do this with it
 └── SchemaError              the database belongs to another version of the product
 """
 
@@ -34,6 +36,13 @@ class NotJsonError(StoreError):
         self.reason = reason
 
 
+class TooLargeError(StoreError):
+    """The value is larger than the limit."""
+
+    code: ClassVar[str] = "too_large"
+    breaks_run: ClassVar[bool] = False
+
+
 class CommitError(StoreError):
     """The database did not take the commit."""
 
@@ -51,6 +60,13 @@ class NotFoundError(StoreError):
     """There is no such object."""
 
     code: ClassVar[str] = "not_found"
+    breaks_run: ClassVar[bool] = False
+
+
+class ForbiddenError(StoreError):
+    """You see the object and may not do this with it."""
+
+    code: ClassVar[str] = "forbidden"
     breaks_run: ClassVar[bool] = False
 
 

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import asyncio
 import time
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
 
 from sqlalchemy import select
 from sqlalchemy.dialects.postgresql import insert
@@ -13,11 +15,36 @@ from interlace.store.database import Database
 from interlace.store.errors import NotFoundError
 from interlace.store.ids import uuid7
 from interlace.store.links import Links
-from interlace.store.payloads import Payloads
+from interlace.store.payloads import Payloads, PayloadWriter, Stored
 from interlace.store.tables import files
 from interlace.store.writer import Batch, Lane
 
 _INLINE_BYTES = 256 * 1024
+_PIECE_BYTES = 1024 * 1024
+
+
+class Streamed:
+    """A file in the making. Implements the engine's `FileStream`; belongs to one task."""
+
+    def __init__(self, writer: PayloadWriter) -> None:
+        self.value: FileValue | None = None
+        self._writer = writer
+        self._waiting: list[bytes] = []
+        self._size = 0
+
+    async def write(self, content: bytes) -> None:
+        """Add to the end; what is small waits for more."""
+        self._waiting.append(content)
+        self._size += len(content)
+        if self._size >= _PIECE_BYTES:
+            await self.flush()
+
+    async def flush(self) -> None:
+        """Hand over what waits."""
+        content = b"".join(self._waiting)
+        self._waiting, self._size = [], 0
+        if content:
+            await asyncio.to_thread(self._writer.write, content)
 
 
 class FileStore:
@@ -55,6 +82,22 @@ class FileStore:
         """Store the bytes durably and give the value that refers to them."""
         put = self._payloads.put_bytes
         stored = put(content) if len(content) < _INLINE_BYTES else await asyncio.to_thread(put, content)
+        return await self._note(stored, name, media_type)
+
+    @asynccontextmanager
+    async def stream(self, *, name: str, media_type: str) -> AsyncIterator[Streamed]:
+        """Store a file piece by piece; at the end of the block it is durable and has its value."""
+        writer = self._payloads.open()
+        streamed = Streamed(writer)
+        try:
+            yield streamed
+            await streamed.flush()
+            stored = await asyncio.to_thread(writer.finish)
+            streamed.value = await self._note(stored, name, media_type)
+        finally:
+            await asyncio.shield(asyncio.to_thread(writer.close))
+
+    async def _note(self, stored: Stored, name: str, media_type: str) -> FileValue:
         now = time.time()
         batch = Batch(Lane())
         if self._run_id is None:
@@ -74,11 +117,12 @@ class FileStore:
         )
 
     async def load(self, ref: str) -> bytes:
-        """The bytes of a reference.
+        """The bytes of one of the owner's files: uploaded by them, or made by a run of theirs.
 
         Raises:
-            NotFoundError: there are none.
+            NotFoundError: the owner has no such file, whoever else may have it.
         """
+        await self.find(ref)
         return await self._payloads.get(ref)
 
     async def find(self, ref: str) -> FileValue:

@@ -18,7 +18,7 @@ from interlace.store.database import Database
 from interlace.store.encoding import decode, encode
 from interlace.store.errors import NotFoundError
 from interlace.store.ids import uuid7
-from interlace.store.tables import api_keys
+from interlace.store.tables import api_keys, users
 
 _LETTERS = string.ascii_lowercase + string.digits
 _PREFIX_LETTERS = 10
@@ -82,11 +82,13 @@ class KeyRepository:
         return key, plain
 
     async def verify(self, plain: str) -> Key | None:
-        """The key of a plain text; None when it is unknown, revoked or expired."""
+        """The key of a plain text; None when it is unknown, revoked or expired, or its user disabled."""
         parts = plain.split("_", 2)
         if len(parts) != 3 or parts[0] != "il":  # noqa: PLR2004 - il, prefix, secret
             return None
-        row = await self._database.first(select(api_keys).where(api_keys.c.prefix == parts[1]))
+        disabled = select(users.c.id).where(users.c.id == api_keys.c.owner, users.c.disabled_at.is_not(None))
+        statement = select(api_keys).where(api_keys.c.prefix == parts[1], ~disabled.exists())
+        row = await self._database.first(statement)
         # The secret has 256 random bits: a plain hash cannot be reversed, and a slow one would cost every request.
         if row is None or not hmac.compare_digest(row.hash, _hash(plain)):
             return None

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
-from sqlalchemy import bindparam, delete, exists, select
+from typing import Final
+
+from sqlalchemy import Integer, bindparam, delete, exists, literal_column, select
 from sqlalchemy.dialects.postgresql import insert
 
 from interlace.store.payloads import Payloads, Stored
@@ -14,6 +16,8 @@ from interlace.store.writer import Batch
 class Links:
     """Operations on the references to payloads, to be added to a batch."""
 
+    AT_ONCE: Final = 200
+
     def __init__(self, compiler: Compiler) -> None:
         upsert = insert(payloads)
         # The update locks the row, so that nobody can remove the payload before this reference is committed.
@@ -21,7 +25,8 @@ class Links:
             upsert.on_conflict_do_update(index_elements=["ref"], set_={"size": upsert.excluded.size})
         )
         self._link = compiler(insert(run_payloads).on_conflict_do_nothing())
-        of_run = select(run_payloads.c.ref).where(run_payloads.c.run_id == bindparam("run"))
+        some = select(run_payloads.c.ref).where(run_payloads.c.run_id == bindparam("run"))
+        of_run = some.order_by(run_payloads.c.ref).limit(literal_column(str(self.AT_ONCE), Integer))
         self._lock = compiler(
             select(payloads.c.ref)
             .where(payloads.c.ref.in_(of_run))
@@ -29,8 +34,9 @@ class Links:
             .with_for_update(),
             returns=True,
         )
+        # A row that is not there cannot be locked: one is made, so that a reference in the making is waited for.
         self._lock_one = compiler(
-            select(payloads.c.ref).where(payloads.c.ref == bindparam("ref")).with_for_update(), returns=True
+            insert(payloads).on_conflict_do_update(index_elements=["ref"], set_={"size": payloads.c.size})
         )
         self._files = compiler(delete(files).where(files.c.run_id == bindparam("run")))
         kept_by_other = exists().where(
@@ -51,7 +57,11 @@ class Links:
             returns=True,
         )
         self._known = compiler(select(payloads.c.ref).where(payloads.c.ref == bindparam("ref")), returns=True)
-        self._unlink = compiler(delete(run_payloads).where(run_payloads.c.run_id == bindparam("run")))
+        self._unlink = compiler(
+            delete(run_payloads).where(
+                run_payloads.c.run_id == bindparam("run"), run_payloads.c.ref.in_(of_run)
+            )
+        )
 
     def of(self, run_id: str, stored: Stored, now: float) -> list[Operation]:
         """Link a payload to a run."""
@@ -65,7 +75,7 @@ class Links:
         return self._payload(ref=stored.ref, size=stored.size, created_at=now)
 
     def cut(self, batch: Batch, run_id: str, store: Payloads) -> None:
-        """Remove a run's references and files, and the payloads that nothing else refers to."""
+        """Remove a run's files and the first `AT_ONCE` of its references, with the payloads that nothing else refers to."""
         batch.execute(self._lock(run=run_id))
         batch.execute(self._files(run=run_id))
         dropped = batch.execute(self._drop(run=run_id))
@@ -78,8 +88,8 @@ class Links:
         batch.hooks.append(remove)
 
     def sweep(self, batch: Batch, ref: str, store: Payloads) -> None:
-        """Remove a payload unless something refers to it; also one that no row knows."""
-        batch.execute(self._lock_one(ref=ref))
+        """Remove a payload unless something refers to it, or is about to; also one that no row knows."""
+        batch.execute(self._lock_one(ref=ref, size=0, created_at=0.0))
         batch.execute(self._drop_one(ref=ref))
         known = batch.execute(self._known(ref=ref))
         batch.hooks.append(lambda: None if known else store.remove(ref))

@@ -7,7 +7,7 @@ import contextlib
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
-from typing import Final
+from typing import TYPE_CHECKING, Final
 
 from sqlalchemy import URL, Connection, create_engine, event, inspect, text
 from sqlalchemy.engine.interfaces import DBAPIConnection
@@ -16,7 +16,10 @@ from sqlalchemy.pool import ConnectionPoolEntry, NullPool
 from interlace.store.errors import SchemaError
 from interlace.store.write_ahead import BUSY_MILLISECONDS, log_ahead
 
-HEAD: Final = "0002"
+if TYPE_CHECKING:
+    from alembic.config import Config
+
+HEAD: Final = "0016"
 """The newest migration; known here so that opening an up-to-date database does not import Alembic."""
 
 _LOCK = 7_310_867_249_021
@@ -51,20 +54,37 @@ def upgrade_sync(url: URL) -> None:
         found = revision(connection)
         if found == HEAD:
             return
-        from alembic import command  # noqa: PLC0415 - half a second that only a new or old database pays
-        from alembic.config import Config  # noqa: PLC0415
-        from alembic.script import ScriptDirectory  # noqa: PLC0415
-
-        config = Config()
-        config.set_main_option("script_location", str(_FOLDER).replace("%", "%%"))
-        known = {script.revision for script in ScriptDirectory.from_config(config).walk_revisions()}
-        if found is not None and found not in known:
+        if found is not None and found not in known_revisions():
             raise SchemaError(
                 f"the database has the tables of version {found!r}, this program knows them up to {HEAD!r};"
                 " install the newer version that made them, or use another home"
             )
-        config.attributes["connection"] = connection
-        command.upgrade(config, "head")
+        migrate(connection, "head")
+
+
+def known_revisions() -> frozenset[str]:
+    """The migrations that this program knows."""
+    from alembic.script import ScriptDirectory  # noqa: PLC0415 - half a second that only few pay
+
+    scripts = ScriptDirectory.from_config(_config())
+    return frozenset(script.revision for script in scripts.walk_revisions())
+
+
+def migrate(connection: Connection, target: str) -> None:
+    """Bring a database to a migration, within the connection's transaction; `head` is the newest."""
+    from alembic import command  # noqa: PLC0415 - half a second that only a new or old database pays
+
+    config = _config()
+    config.attributes["connection"] = connection
+    command.upgrade(config, target)
+
+
+def _config() -> Config:
+    from alembic.config import Config  # noqa: PLC0415 - see above
+
+    config = Config()
+    config.set_main_option("script_location", str(_FOLDER).replace("%", "%%"))
+    return config
 
 
 @contextmanager

@@ -12,6 +12,7 @@ import hashlib
 import os
 import re
 import secrets
+import shutil
 import time
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import suppress
@@ -39,11 +40,35 @@ class Stored:
     """Sees to it that the payload is (still, and as durably as configured) there; called inside the transaction."""
 
 
+class PayloadWriter(Protocol):
+    """A payload in the making; its calls wait for the disk, so they belong into a thread."""
+
+    def write(self, content: bytes) -> None:
+        """Add to the end.
+
+        Raises:
+            StoreError: it cannot be written.
+        """
+        ...
+
+    def finish(self) -> Stored:
+        """Put it into its place. It stays secured until `close`."""
+        ...
+
+    def close(self) -> None:
+        """Let go of it; what was not finished is removed."""
+        ...
+
+
 class Payloads(Protocol):
     """Where payloads are kept: files now, an object store with the same calls."""
 
     def put_bytes(self, content: bytes) -> Stored:
         """Keep bytes."""
+        ...
+
+    def open(self) -> PayloadWriter:
+        """Keep bytes that come piece by piece."""
         ...
 
     def put_json(self, value: Any) -> Stored:
@@ -61,6 +86,13 @@ class Payloads(Protocol):
 
     async def load(self, ref: str) -> Any:
         """The JSON value of a payload; raises as `get`."""
+        ...
+
+    def kept(self, ref: str, size: int) -> Stored:
+        """A payload that is there already, for one more who refers to it.
+
+        Its `secure` raises NotFoundError when it has been removed meanwhile.
+        """
         ...
 
     def remove(self, ref: str) -> None:
@@ -84,9 +116,47 @@ class FilePayloads:
         self._fsync = fsync
         root.mkdir(parents=True, exist_ok=True)
 
+    def path_of(self, ref: str) -> Path:
+        """Where a payload's file is, or would be.
+
+        Raises:
+            NotFoundError: it is no reference.
+        """
+        return self._path(_digest(ref))
+
     def put_bytes(self, content: bytes) -> Stored:
         """Keep bytes."""
         return self._keep(lambda: (content,))
+
+    def open(self) -> FileWriter:
+        """Keep bytes that come piece by piece."""
+        return FileWriter(self, self.root / f".{os.getpid()}-{secrets.token_hex(8)}")
+
+    def take(self, digest: str, temporary: Path) -> None:
+        """Give a written file its place, unless its content is there already; the file itself stays.
+
+        Raises:
+            StoreError: it cannot be put there.
+        """
+        target = self._path(digest)
+        try:
+            target.parent.mkdir(parents=True, exist_ok=True)
+            with suppress(FileExistsError):
+                _link(temporary, target)
+        except OSError as error:
+            raise self._full(error) from error
+
+    def secure(self, digest: str) -> None:
+        """Force a payload and its folder to disk, where so configured."""
+        if not self._fsync:
+            return
+        path = self._path(digest)
+        for target in (path, path.parent):
+            descriptor = os.open(target, os.O_RDONLY)
+            try:
+                os.fsync(descriptor)
+            finally:
+                os.close(descriptor)
 
     def put_json(self, value: Any) -> Stored:
         """Keep a JSON value.
@@ -118,6 +188,16 @@ class FilePayloads:
         """The JSON value of a payload."""
         content = await self.get(ref)
         return decode(content) if len(content) < _INLINE_BYTES else await asyncio.to_thread(decode, content)
+
+    def kept(self, ref: str, size: int) -> Stored:
+        """A payload that is there already."""
+        path = self._path(_digest(ref))
+
+        def secure() -> None:
+            if not path.exists():
+                raise NotFoundError(f"payload {ref!r} was deleted just now, with the run that it is from")
+
+        return Stored(ref=ref, size=size, secure=secure)
 
     def remove(self, ref: str) -> None:
         """Remove a payload that nothing refers to."""
@@ -162,21 +242,71 @@ class FilePayloads:
         except OSError as error:
             with suppress(OSError):
                 temporary.unlink(missing_ok=True)
-            raise StoreError(
-                f"a payload could not be written to {str(self.root)!r}: {error}; make room there and resume the run"
-            ) from error
+            raise self._full(error) from error
+
+    def _full(self, error: OSError) -> StoreError:
+        return StoreError(
+            f"a payload could not be written to {str(self.root)!r}: {error}; make room there and resume the run"
+        )
 
     def _secure(self, digest: str, pieces: Callable[[], Iterable[bytes]]) -> None:
         path = self._path(digest)
         if not path.exists():
             self._write(digest, pieces())
-        if self._fsync:
-            for target in (path, path.parent):
-                descriptor = os.open(target, os.O_RDONLY)
-                try:
-                    os.fsync(descriptor)
-                finally:
-                    os.close(descriptor)
+        self.secure(digest)
+
+
+class FileWriter:
+    """A payload that is written to a file of its own first. Implements `PayloadWriter`."""
+
+    def __init__(self, payloads: FilePayloads, temporary: Path) -> None:
+        self._payloads = payloads
+        self._temporary = temporary
+        self._hash, self._size = hashlib.sha256(), 0
+        try:
+            self._file = temporary.open("xb")
+        except OSError as error:
+            raise StoreError(f"a payload could not be begun in {str(payloads.root)!r}: {error}") from error
+
+    def write(self, content: bytes) -> None:
+        """Add to the end."""
+        self._hash.update(content)
+        self._size += len(content)
+        try:
+            self._file.write(content)
+        except OSError as error:
+            raise StoreError(
+                f"a payload could not be written to {str(self._payloads.root)!r}: {error}; make room there"
+            ) from error
+
+    def finish(self) -> Stored:
+        """Put it into its place."""
+        self._file.close()
+        digest = self._hash.hexdigest()
+
+        def secure() -> None:
+            self._payloads.take(digest, self._temporary)  # it may have been removed since
+            self._payloads.secure(digest)
+
+        self._payloads.take(digest, self._temporary)
+        return Stored(ref=f"sha256-{digest}", size=self._size, secure=secure)
+
+    def close(self) -> None:
+        """Let go of it."""
+        self._file.close()
+        self._temporary.unlink(missing_ok=True)
+
+
+def _link(source: Path, target: Path) -> None:
+    """A second name for a file; a copy where the file system has none."""
+    try:
+        os.link(source, target)
+    except FileExistsError:
+        raise
+    except OSError:
+        part = target.with_name(f".{target.name}-{secrets.token_hex(4)}")
+        shutil.copyfile(source, part)
+        part.replace(target)
 
 
 def _digest(ref: str) -> str:

@@ -11,9 +11,10 @@ import psycopg
 from psycopg import AsyncConnection, AsyncCursor
 
 from interlace.engine.errors import StoreError
+from interlace.store.changing import ENSURE, WRITE, Changing, as_values, keys_of
 from interlace.store.errors import CommitError
 from interlace.store.statements import Operation
-from interlace.store.writer import Batch, Queue, fence, pending
+from interlace.store.writer import Batch, Queue, changing, fence, pending
 
 _TRIES = 5
 _RECONNECT_SECONDS = 8.0
@@ -41,6 +42,14 @@ written AS (
 )
 SELECT id FROM held
 """
+_ENSURE = ENSURE.format(of="wanted.of", name="wanted.name").replace(
+    "WHERE", "FROM unnest(%s::text[], %s::text[]) AS wanted (of, name) WHERE", 1
+)
+_READ = (
+    "SELECT workflow_id, v.name, value, version FROM variables AS v"
+    " JOIN unnest(%s::text[], %s::text[]) AS wanted (of, name) ON workflow_id = wanted.of AND v.name = wanted.name ORDER BY workflow_id, v.name FOR UPDATE OF v"
+)
+_WRITE = WRITE.format(value="%s", version="%s", at="%s", of="%s", name="%s")
 _RECORDED = (
     "SELECT run_id FROM events JOIN unnest(%s::text[], %s::int[], %s::float8[]) AS sent (run_id, seq, at)"
     " USING (run_id, seq, at)"
@@ -174,6 +183,8 @@ class PostgresWriter:
             if not batch.independent:
                 for operation in batch.operations:
                     await _execute(cursor, [operation])
+        if changes := changing(live):
+            await _change(cursor, changes)
         if events := [event for batch in live for event in batch.events]:
             await cursor.execute(_INSERT, _columns(events))
         for batch in live:
@@ -233,6 +244,21 @@ class _Broken(Exception):  # noqa: N818 - a signal
         self.sent = sent
 
 
+async def _change(cursor: AsyncCursor[Any], changes: list[Changing]) -> None:
+    keys = keys_of(changes)
+    columns = _columns(keys)
+    await cursor.execute(_ENSURE, columns)
+    await cursor.execute(_READ, columns)
+    found = as_values({(row[0], row[1]): (row[2], row[3]) for row in await cursor.fetchall()})
+    settled = [change.settle(found) for change in changes]
+    if values := [value for each in settled for value in each.values]:
+        await cursor.executemany(_WRITE, values)
+    for each in settled:
+        await _execute(cursor, each.operations)
+        for hook in each.hooks:
+            hook()
+
+
 async def _execute(cursor: AsyncCursor[Any], operations: list[Operation]) -> None:
     kinds: dict[str, list[Operation]] = {}
     for operation in operations:
@@ -250,7 +276,9 @@ async def _execute(cursor: AsyncCursor[Any], operations: list[Operation]) -> Non
 
 def _only_events(batches: list[Batch]) -> bool:
     """Whether there are only events, each run's of one lane."""
-    plain = all(batch.lane.epoch is not None and not batch.operations for batch in batches)
+    plain = all(
+        batch.lane.epoch is not None and not batch.operations and not batch.changes for batch in batches
+    )
     return plain and len({batch.lane.run_id for batch in batches}) == len(batches)
 
 

@@ -7,7 +7,7 @@ user's own value that looks like a reference there is always kept apart, so that
 from __future__ import annotations
 
 from collections import OrderedDict
-from collections.abc import Awaitable, Callable, Mapping
+from collections.abc import Awaitable, Callable, Iterator, Mapping
 from typing import Any
 
 import orjson
@@ -142,6 +142,15 @@ def reference(ref: str, size: int, kind: str) -> orjson.Fragment:
 def is_reference(value: Any) -> bool:
     """Whether a value at one of the two places is a reference."""
     return type(value) is dict and MARK in value
+
+
+def references_of(data: Mapping[str, Any]) -> Iterator[tuple[str, int]]:
+    """Reference and size of each payload that an event's data refers to."""
+    for key, value in data.items():
+        if is_reference(value):
+            yield value[MARK], value["size"]
+        elif key in MAPS and type(value) is dict:
+            yield from ((inner[MARK], inner["size"]) for inner in value.values() if is_reference(inner))
 
 
 async def resolve_map(

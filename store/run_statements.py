@@ -7,11 +7,11 @@ from sqlalchemy import (
     Integer,
     Text,
     bindparam,
-    delete,
     exists,
     func,
     literal_column,
     null,
+    or_,
     select,
     true,
     update,
@@ -20,7 +20,7 @@ from sqlalchemy.dialects.postgresql import insert
 
 from interlace.store.run_row import UNFINISHED_SQL
 from interlace.store.statements import Compiler, Now
-from interlace.store.tables import documents, events, runs, waits
+from interlace.store.tables import documents, events, files, run_files, runs
 
 
 class RunStatements:
@@ -35,13 +35,15 @@ class RunStatements:
 
         self.document = compiler(insert(documents).on_conflict_do_nothing())
         given = (
-            "id", "owner", "status", "lease_owner", "lease_epoch", "workflow_id", "version", "name", "document_hash",
+            "id", "owner", "org_id", "status", "lease_owner", "lease_epoch", "workflow_id", "version", "name", "document_hash",
             "environment", "idempotency_key", "parent_run_id", "parent_path", "depth", "node_count", "created_at",
-            "scheduled_for", "tags", "trigger", "inputs",
+            "scheduled_for", "tags", "trigger", "inputs", "replayed_from", "test", "options", "pool", "slot_key",
+            "slot_limit",
         )  # fmt: skip
+        start_by = Now() + bindparam("within", type_=Double)
         self.create = compiler(
             insert(runs)
-            .values(lease_until=Now() + ttl, **{name: bindparam(name) for name in given})
+            .values(lease_until=Now() + ttl, start_by=start_by, **{name: bindparam(name) for name in given})
             .on_conflict_do_nothing(
                 index_elements=["owner", "idempotency_key"], index_where=runs.c.idempotency_key.is_not(None)
             )
@@ -63,13 +65,49 @@ class RunStatements:
                 ).where(exists(select(runs.c.id).where(one))),
             )
         )
-        self.claim = compiler(
-            update(runs)
-            .where(one, unfinished, (runs.c.lease_until.is_(None)) | (runs.c.lease_until <= Now()))
-            .values(lease_owner=claimant, lease_epoch=runs.c.lease_epoch + 1, lease_until=Now() + ttl)
-            .returning(runs.c.lease_epoch),
-            returns=True,
+        self.seed = compiler(
+            insert(events).from_select(
+                ["run_id", "seq", "at", "type", "path", "attempt", "data"],
+                select(
+                    run,
+                    bindparam("seq", type_=Integer),
+                    bindparam("now", type_=Double),
+                    bindparam("type", type_=Text),
+                    bindparam("path", type_=Text),
+                    bindparam("attempt", type_=Integer),
+                    bindparam("data", type_=Text),
+                ).where(exists(select(runs.c.id).where(one))),
+            )
         )
+        self.share_files = compiler(
+            insert(files).from_select(
+                ["id", "ref", "name", "media_type", "size", "owner", "run_id", "created_at"],
+                select(
+                    run + literal_column("'-'", Text) + files.c.id,
+                    files.c.ref,
+                    files.c.name,
+                    files.c.media_type,
+                    files.c.size,
+                    files.c.owner,
+                    run,
+                    files.c.created_at,
+                ).where(
+                    files.c.run_id == bindparam("source", type_=Text), exists(select(runs.c.id).where(one))
+                ),
+            )
+        )
+        # What the nodes whose results are taken had written: each version knows its node.
+        self.share_folder = compiler(
+            insert(run_files).from_select(
+                [column.name for column in run_files.c],
+                select(*(run if column is run_files.c.run_id else column for column in run_files.c)).where(
+                    run_files.c.run_id == bindparam("source", type_=Text),
+                    run_files.c.node == bindparam("node", type_=Text),
+                    exists(select(runs.c.id).where(one)),
+                ),
+            )
+        )
+        self.exists = compiler(select(runs.c.id).where(one), returns=True)
         self.renew = compiler(
             update(runs)
             .where(runs.c.lease_owner == claimant, unfinished)
@@ -81,6 +119,12 @@ class RunStatements:
             update(runs)
             .where(one, runs.c.lease_epoch == bindparam("epoch", type_=Integer))
             .values(lease_owner=null(), lease_until=null())
+        )
+        # Nobody's for a while: the run is left to others before it is tried here again.
+        self.rest = compiler(
+            update(runs)
+            .where(one, runs.c.lease_epoch == bindparam("epoch", type_=Integer))
+            .values(lease_owner=null(), lease_until=Now() + ttl)
         )
         self.cancel = compiler(
             update(runs).where(one, unfinished).values(cancel_requested=true()).returning(runs.c.id),
@@ -94,6 +138,15 @@ class RunStatements:
                 flow_run_id=func.coalesce(bindparam("flow", type_=Text), runs.c.flow_run_id),
             )
         )
-        self.delete_events = compiler(delete(events).where(events.c.run_id == run))
-        self.delete_waits = compiler(delete(waits).where(waits.c.run_id == run))
-        self.delete_run = compiler(delete(runs).where(one))
+        self.linked = compiler(update(runs).where(one).values(flow_run_id=bindparam("flow", type_=Text)))
+        self.forget_flow_run = compiler(update(runs).where(one).values(flow_run_id=null(), mirror_state=""))
+        self.tell_again = compiler(
+            update(runs)
+            .where(
+                runs.c.mirror_state != "",
+                or_(runs.c.finished_at.is_(None), runs.c.finished_at >= bindparam("since", type_=Double)),
+            )
+            .values(mirror_state="")
+            .returning(runs.c.id),
+            returns=True,
+        )

@@ -9,17 +9,20 @@ from __future__ import annotations
 import asyncio
 import contextlib
 import sqlite3
+import threading
 from collections.abc import Callable
-from concurrent.futures import ThreadPoolExecutor
+from concurrent.futures import Future, ThreadPoolExecutor
 from itertools import chain
 from pathlib import Path
-from typing import Literal
+from typing import Literal, TypeVar
 
 from interlace.engine.errors import StoreError
+from interlace.store.changing import ENSURE, READ, WRITE, Changing, as_values, keys_of
 from interlace.store.errors import CommitError
 from interlace.store.write_ahead import BUSY_MILLISECONDS, log_ahead
-from interlace.store.writer import Batch, Queue, fence, pending
+from interlace.store.writer import Batch, Queue, changing, fence, pending
 
+T = TypeVar("T")
 Durability = Literal["normal", "full"]
 
 _INLINE_EVENTS = 2000
@@ -37,6 +40,10 @@ _BUSY = frozenset({sqlite3.SQLITE_BUSY, sqlite3.SQLITE_LOCKED})
 _EPOCH = "SELECT lease_epoch FROM runs WHERE id = ?"
 _INSERT = "INSERT INTO events (run_id, seq, at, type, path, attempt, data) VALUES (?, ?, ?, ?, ?, ?, ?)"
 
+_ENSURE = ENSURE.format(of="?1", name="?2")
+_READ = READ.format(of="?1", name="?2")
+_WRITE = WRITE.format(value="?1", version="?2", at="?3", of="?4", name="?5")
+
 
 class SQLiteWriter:
     """Commits batches of the running loop to a SQLite file whose tables exist."""
@@ -50,6 +57,7 @@ class SQLiteWriter:
         self._checkpointer = Checkpointer(path)
         self._threaded: asyncio.Future[None] | None = None
         self._loop = asyncio.get_running_loop()
+        self._thread_of_loop = threading.get_ident()
         self._queue = Queue(self._wake)
         self._closed = False
 
@@ -160,6 +168,8 @@ class SQLiteWriter:
             for batch in live:
                 for operation in batch.operations:
                     operation.rows[:] = cursor.execute(operation.sql, operation.params).fetchall()
+            if changes := changing(live):
+                self._change(cursor, changes)
             cursor.executemany(
                 _INSERT, live[0].events if len(live) == 1 else chain.from_iterable(b.events for b in live)
             )
@@ -173,6 +183,32 @@ class SQLiteWriter:
             raise
         for batch in live:
             batch.done = True
+
+    def _change(self, cursor: sqlite3.Cursor, changes: list[Changing]) -> None:
+        keys = keys_of(changes)
+        cursor.executemany(_ENSURE, keys)
+        found = as_values({key: cursor.execute(_READ, key).fetchone() for key in keys})
+        for settled in self._on_loop(lambda: [change.settle(found) for change in changes]):
+            cursor.executemany(_WRITE, settled.values)
+            for operation in settled.operations:
+                cursor.execute(operation.sql, operation.params)
+            for hook in settled.hooks:
+                hook()
+
+    def _on_loop(self, work: Callable[[], T]) -> T:
+        """What the loop's thread gives: what changes are computed from is that thread's own."""
+        if threading.get_ident() == self._thread_of_loop:
+            return work()
+        done: Future[T] = Future()
+
+        def do() -> None:
+            try:
+                done.set_result(work())
+            except BaseException as error:  # noqa: BLE001 - it is raised where it is waited for
+                done.set_exception(error)
+
+        self._loop.call_soon_threadsafe(do)
+        return done.result(BUSY_MILLISECONDS / 1000)
 
     def _holds(self, batch: Batch) -> bool:
         row = self._cursor.execute(_EPOCH, (batch.lane.run_id,)).fetchone()

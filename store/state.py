@@ -9,7 +9,9 @@ from collections.abc import Callable, Iterable
 from dataclasses import dataclass, field
 from typing import Any
 
+from interlace.engine.document import Effects
 from interlace.engine.events import Event, NodeStatus, RunStatus
+from interlace.engine.substeps import SubStep
 
 
 @dataclass(slots=True, kw_only=True)
@@ -32,7 +34,7 @@ class NodeRecord:
     reason: str | None = None
     why: dict[str, str] = field(default_factory=dict)
     variables: dict[str, Any] = field(default_factory=dict)
-    effects: str | None = None
+    effects: Effects | None = None
     key: str | None = None
     wait_until: float | None = None
     wait: dict[str, Any] | None = None
@@ -42,12 +44,24 @@ class NodeRecord:
     started_at: float | None = None
     ended_at: float | None = None
     elapsed_ms: float | None = None
+    reused: str | None = None
+    """The run whose result this is, where the node did not run in this one."""
+    pinned: bool = False
+    """Whether given outputs stand in for the node."""
     items: dict[int, str] = field(default_factory=dict)
     """An ITERATION's items by index: their status."""
     round: int | None = None
     """A LOOP's newest round."""
     round_variables: dict[str, Any] = field(default_factory=dict)
     """The LOOP's own variables after it; `variables` are those from further out that the node has set."""
+    requests: dict[str, dict[str, Any]] = field(default_factory=dict)
+    """By key: the requests of a node with several that it has not gone on with."""
+    substeps: dict[str, SubStep] = field(default_factory=dict)
+    """What an unfinished node has done within its attempts."""
+    heard: str = ""
+    """The id of the newest thing said to the run that the node has taken up."""
+    calls: dict[str, int] = field(default_factory=dict)
+    """How many calls of `models` and `tools` the node has made."""
 
 
 @dataclass(slots=True, kw_only=True)
@@ -60,6 +74,8 @@ class RunState:
     error: dict[str, Any] | None = None
     reason: str | None = None
     variables: dict[str, Any] = field(default_factory=dict)
+    first_variables: dict[str, Any] = field(default_factory=dict)
+    """Those that the run was begun with, in the place of the document's."""
     nodes: dict[str, NodeRecord] = field(default_factory=dict)
     started_at: float | None = None
     finished_at: float | None = None
@@ -97,7 +113,9 @@ def _started(state: RunState, event: Event) -> None:
     state.status = "running"
     state.started_at = state.started_at or event.at
     state.inputs = event.data.get("inputs", state.inputs)
-    state.variables |= event.data.get("variables", {})
+    if given := event.data.get("variables"):
+        state.first_variables = given
+        state.variables |= given
 
 
 def _suspended(state: RunState, event: Event) -> None:
@@ -138,11 +156,14 @@ def _node_over(state: RunState, event: Event, status: NodeStatus) -> NodeRecord:
     node = _node(state, event)
     node.status = status
     node.ended_at = event.at
+    if status in ("succeeded", "failed", "skipped"):
+        node.requests, node.substeps = {}, {}
     return node
 
 
 def _node_succeeded(state: RunState, event: Event) -> None:
     node, data = _node_over(state, event, "succeeded"), event.data
+    node.reused, node.pinned = data.get("reused"), data.get("pinned", False)
     node.outputs = data.get("outputs")
     node.handles = tuple(data.get("handles", ()))
     node.elapsed_ms = data.get("elapsed_ms")
@@ -157,6 +178,7 @@ def _written(state: RunState, node: NodeRecord, event: Event) -> None:
 
 def _node_failed(state: RunState, event: Event) -> None:
     node, data = _node_over(state, event, "failed"), event.data
+    node.reused = data.get("reused")
     node.error = data.get("error")
     node.handled = data.get("handled")
     node.handles = tuple(data.get("handles", ()))
@@ -181,19 +203,28 @@ def _node_retrying(state: RunState, event: Event) -> None:
 def _node_skipped(state: RunState, event: Event) -> None:
     node = _node_over(state, event, "skipped")
     node.reason = event.data.get("reason")
+    node.reused = event.data.get("reused")
     node.handles = tuple(event.data.get("handles", ()))
 
 
 def _node_suspended(state: RunState, event: Event) -> None:
     node = _node(state, event)
     node.status = "suspended"
+    if "requests" in event.data:  # it waits again for what it asked before
+        return
     node.wait_until = event.data.get("until")
     node.wait = event.data
+    if event.data.get("key"):
+        node.requests[event.data["key"]] = event.data
     node.variables = event.data.get("variables", node.variables)
 
 
 def _node_resumed(state: RunState, event: Event) -> None:
-    # The node stays suspended until its result, or its start, is recorded.
+    # The node stays suspended until its result, or its start, is recorded; one with several requests is at work.
+    if event.data.get("key"):
+        node = _node(state, event)
+        node.status = "running"
+        node.requests.pop(event.data["key"], None)
     if event.data.get("phase") == "confirm" and event.data.get("action") == "approve":
         _node(state, event).confirmed = event.data.get("hash")
 
@@ -201,10 +232,32 @@ def _node_resumed(state: RunState, event: Event) -> None:
 def _node_cancelled(state: RunState, event: Event) -> None:
     node = _node_over(state, event, "cancelled")
     node.reason = event.data.get("reason")
+    node.requests = {key: wait for key, wait in node.requests.items() if wait["id"] != event.data.get("id")}
 
 
 def _node_unknown(state: RunState, event: Event) -> None:
     _node_over(state, event, "unknown")
+
+
+def _model_finished(state: RunState, event: Event) -> None:
+    _substep(state, event, "models").finished = event.data
+    node = _node(state, event)
+    node.heard = max([node.heard, *event.data.get("injected", ())])
+
+
+def _tool_started(state: RunState, event: Event) -> None:
+    _substep(state, event, None).started = event.data
+
+
+def _tool_finished(state: RunState, event: Event) -> None:
+    _substep(state, event, "tools").finished = event.data
+
+
+def _substep(state: RunState, event: Event, counted: str | None) -> SubStep:
+    node = _node(state, event)
+    if counted is not None:
+        node.calls[counted] = node.calls.get(counted, 0) + 1
+    return node.substeps.setdefault(event.data.get("step", ""), SubStep())
 
 
 def _item(state: RunState, event: Event) -> None:
@@ -233,6 +286,9 @@ _HANDLERS: dict[str, Callable[[RunState, Event], None]] = {
     "node.resumed": _node_resumed,
     "node.cancelled": _node_cancelled,
     "node.unknown": _node_unknown,
+    "model.finished": _model_finished,
+    "tool.started": _tool_started,
+    "tool.finished": _tool_finished,
     "iteration.item": _item,
     "loop.round": _round,
 }

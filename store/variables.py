@@ -1,99 +1,83 @@
-"""Variables of `scope: workflow`: what runs of one workflow hand to later runs."""
+"""Variables of `scope: workflow`: what runs of one workflow hand to later runs.
+
+Runs change them through their journals (`changing.py`); people look at them and set them here.
+"""
 
 from __future__ import annotations
 
 import time
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from typing import Any
 
-from sqlalchemy import Integer, bindparam, delete, select
+from sqlalchemy import bindparam, delete, select
 from sqlalchemy.dialects.postgresql import insert
 
+from interlace.store.changing import MAX_BYTES
 from interlace.store.database import Database
 from interlace.store.encoding import decode, encode
-from interlace.store.errors import ConflictError
+from interlace.store.errors import TooLargeError
 from interlace.store.tables import variables
 
 
-@dataclass(frozen=True, slots=True)
-class Variable:
-    """A value and how often it was written; version 0 is one that was never written."""
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Kept:
+    """A value, how often it was written, and when last (Unix time)."""
 
     value: Any
     version: int
+    updated_at: float
 
 
 class VariableRepository:
-    """The variables of all workflows."""
+    """The variables of all workflows. `of` is the id of a workflow, or a `file_key`."""
 
     def __init__(self, database: Database) -> None:
         self._database = database
         upsert = insert(variables)
-        write = upsert.values(
-            workflow_id=bindparam("workflow_id"), name=bindparam("name"), value=bindparam("value"), version=1,
-            updated_at=bindparam("updated_at"),
-        )  # fmt: skip
+        names = ("workflow_id", "name", "value", "updated_at")
         update = {
             "value": upsert.excluded.value, "version": variables.c.version + 1, "updated_at": upsert.excluded.updated_at,
         }  # fmt: skip
-        keys = ["workflow_id", "name"]
         self._set = database.compile(
-            write.on_conflict_do_update(index_elements=keys, set_=update).returning(variables.c.version),
-            returns=True,
-        )
-        self._create = database.compile(
-            write.on_conflict_do_nothing(index_elements=keys).returning(variables.c.version), returns=True
-        )
-        self._swap = database.compile(
-            variables.update()
-            .where(
-                variables.c.workflow_id == bindparam("of"),
-                variables.c.name == bindparam("called"),
-                variables.c.version == bindparam("expected", type_=Integer),
+            upsert.values(version=1, **{name: bindparam(name) for name in names}).on_conflict_do_update(
+                index_elements=["workflow_id", "name"], set_=update
             )
-            .values(value=bindparam("given"), version=variables.c.version + 1, updated_at=bindparam("now"))
-            .returning(variables.c.version),
-            returns=True,
         )
-        self._clear = database.compile(delete(variables).where(variables.c.workflow_id == bindparam("of")))
+        one = (variables.c.workflow_id == bindparam("of"), variables.c.name == bindparam("named"))
+        self._forget = database.compile(delete(variables).where(*one))
 
-    async def all(self, workflow_id: str) -> dict[str, Any]:
-        """The values of a workflow's variables by name."""
-        rows = await self._database.rows(select(variables).where(variables.c.workflow_id == workflow_id))
-        return {row.name: decode(row.value) for row in rows}
+    async def of(self, of: str) -> dict[str, Kept]:
+        """The variables of a workflow that were ever written, by name."""
+        statement = select(variables).where(variables.c.workflow_id == of, variables.c.version > 0)
+        rows = await self._database.rows(statement.order_by(variables.c.name))
+        return {
+            row.name: Kept(value=decode(row.value), version=row.version, updated_at=row.updated_at)
+            for row in rows
+        }
 
-    async def get(self, workflow_id: str, name: str) -> Variable | None:
-        """One variable; None when it was never written."""
-        row = await self._database.first(
-            select(variables).where(variables.c.workflow_id == workflow_id, variables.c.name == name)
-        )
-        return None if row is None else Variable(decode(row.value), row.version)
+    async def values(self, of: str) -> dict[str, Any]:
+        """Their values by name."""
+        return {name: kept.value for name, kept in (await self.of(of)).items()}
 
-    async def set(self, workflow_id: str, name: str, value: Any, *, expected: int | None = None) -> int:
-        """Write a variable; gives its new version.
-
-        `expected` is the version that was read: of several writers that read the same one, only the first succeeds.
-        0 stands for a variable that was never written; None writes whatever it is.
+    async def write(self, of: str, values: Mapping[str, Any], forget: Iterable[str] = ()) -> None:
+        """Set some variables and forget others, all at once; a run that changes one at this moment comes before or after.
 
         Raises:
-            ConflictError: somebody else wrote it meanwhile; read it and try again.
-            NotJsonError: the value is not JSON.
+            NotJsonError: a value is not JSON.
+            TooLargeError: a value is too large.
         """
-        now, text = time.time(), encode(value).decode()
-        if expected:
-            operation = self._swap(of=workflow_id, called=name, expected=expected, given=text, now=now)
-        else:
-            statement = self._set if expected is None else self._create
-            operation = statement(workflow_id=workflow_id, name=name, value=text, updated_at=now)
-        rows = await self._database.write(operation)
-        if not rows:
-            raise ConflictError(
-                f"variable {name!r} of workflow {workflow_id!r} is no longer at version {expected}: another run wrote it;"
-                " read it again and decide anew"
-            )
-        version: int = rows[0][0]
-        return version
-
-    async def clear(self, workflow_id: str) -> None:
-        """Forget all variables of a workflow."""
-        await self._database.write(self._clear(of=workflow_id))
+        now, operations = time.time(), []
+        # In one order, so that two writers do not wait for each other's rows.
+        for name in sorted({*values, *forget}):
+            if name not in values:
+                operations.append(self._forget(of=of, named=name))
+                continue
+            text = encode(values[name])
+            if len(text) > MAX_BYTES:
+                raise TooLargeError(
+                    f"variable {name!r} has {len(text):,} bytes as JSON; {MAX_BYTES:,} are allowed"
+                )
+            operations.append(self._set(workflow_id=of, name=name, value=text.decode(), updated_at=now))
+        if operations:
+            await self._database.write(*operations)

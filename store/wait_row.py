@@ -18,7 +18,9 @@ class Wait:
     """What a node of a run waits for. Times in Unix seconds.
 
     `consumed`: the run has gone on with the answer. `schedule`: what is still to be done while nobody answers, as
-    `[at, names]`; without names it is a reminder, with names these may answer from then on.
+    `[at, names]`; without names it is a reminder, with names these may answer from then on. `history`: what happened
+    meanwhile, oldest first: `{at, event: assigned, by, from, to, comment}` and
+    `{at, event: announced, channel, reminder, error}`.
     """
 
     id: str
@@ -49,8 +51,11 @@ class Wait:
     schedule: list[list[Any]]
     channels: list[dict[str, Any]]
     answers: list[dict[str, Any]]
+    history: list[dict[str, Any]]
     form: dict[str, Any]
     request: dict[str, Any]
+    org_id: str | None
+    visibility: str
 
     @property
     def answer(self) -> Answer:
@@ -64,6 +69,6 @@ class Wait:
 def wait_of(row: Row[*tuple[Any, ...]]) -> Wait:
     """A wait from a row of the table."""
     values = dict(row._mapping)  # noqa: SLF001 - the documented name of a row's mapping
-    for name in ("assignees", "schedule", "channels", "answers", "form", "request"):
+    for name in ("assignees", "schedule", "channels", "answers", "history", "form", "request"):
         values[name] = decode(values[name])
     return Wait(**values)

@@ -5,7 +5,19 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
-from sqlalchemy import Boolean, Double, Integer, Text, bindparam, insert, literal_column, select, true, update
+from sqlalchemy import (
+    Boolean,
+    Double,
+    Integer,
+    Text,
+    bindparam,
+    case,
+    insert,
+    literal_column,
+    select,
+    true,
+    update,
+)
 
 from interlace.engine.events import FINAL_EVENTS
 from interlace.store.encoding import encode
@@ -34,7 +46,11 @@ class WaitStatements:
             "quorum": bindparam("quorum", type_=Integer),
             "allow_self": bindparam("allow_self", type_=Boolean),
         }
-        given |= {"owner": runs.c.owner, "status": literal_column("'pending'", Text)}
+        shared = case(
+            (runs.c.org_id.is_(None), literal_column("'private'", Text)), else_=literal_column("'org'", Text)
+        )
+        given |= {"owner": runs.c.owner, "org_id": runs.c.org_id, "visibility": shared}
+        given |= {"status": literal_column("'pending'", Text)}
         self._insert = compiler(
             insert(waits).from_select(
                 list(given), select(*given.values()).where(runs.c.id == bindparam("run_id", type_=Text))

@@ -2,20 +2,25 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from typing import Any
 
 from sqlalchemy import Double, Integer, Select, Text, bindparam, not_, or_, select, true, update
 
 from interlace.engine.waits import Answer
+from interlace.store.asked import Asked, may_answer
+from interlace.store.claims import free
 from interlace.store.database import Database
 from interlace.store.encoding import encode
 from interlace.store.errors import NotFoundError
 from interlace.store.paging import Page, page
 from interlace.store.run_row import FINAL
 from interlace.store.tables import runs, waits
+from interlace.store.visibility import Asker, seen_by
 from interlace.store.wait_row import Wait, WaitStatus, wait_of
 from interlace.store.wait_statements import next_at
+
+_HISTORY = 200
 
 
 class WaitRepository:
@@ -60,13 +65,31 @@ class WaitRepository:
             ),
             returns=True,
         )
+        self._assign = compiler(
+            unchanged.values(
+                assignees=bindparam("people", type_=Text),
+                history=bindparam("told", type_=Text),
+                version=waits.c.version + 1,
+            ),
+            returns=True,
+        )
+        self._note = compiler(
+            update(waits)
+            .where(
+                waits.c.id == bindparam("wait", type_=Text),
+                waits.c.version == bindparam("known", type_=Integer),
+            )
+            .values(history=bindparam("told", type_=Text), version=waits.c.version + 1)
+            .returning(waits.c.id),
+            returns=True,
+        )
         self._consume = compiler(
             update(waits).where(waits.c.id == bindparam("wait", type_=Text)).values(consumed=true())
         )
 
     # -- reading --------------------------------------------------------------------------------------------
 
-    async def get(self, wait_id: str, *, owner: str | None = None) -> Wait:
+    async def get(self, wait_id: str, *, owner: Asker | None = None) -> Wait:
         """One wait.
 
         Raises:
@@ -74,7 +97,7 @@ class WaitRepository:
         """
         statement = select(waits).where(waits.c.id == wait_id)
         row = await self._database.first(
-            statement if owner is None else statement.where(waits.c.owner == owner)
+            statement if owner is None else statement.where(seen_by(waits, owner))
         )
         if row is None:
             raise NotFoundError(
@@ -85,18 +108,26 @@ class WaitRepository:
     async def list(
         self,
         *,
-        owner: str | None = None,
+        owner: Asker | None = None,
         status: WaitStatus | None = "pending",
         run_id: str | None = None,
+        asked: Asked | None = None,
         limit: int = 50,
         cursor: str | None = None,
     ) -> Page[Wait]:
-        """Requests to people, the newest first; `status` None gives those that have ended too."""
-        wanted = {waits.c.owner: owner, waits.c.status: status, waits.c.run_id: run_id}
+        """Requests to people, the newest first; `status` None gives those that have ended too.
+
+        With `asked` only those that this person may answer.
+        """
+        wanted = {waits.c.status: status, waits.c.run_id: run_id}
         statement = select(waits).where(
             waits.c.kind == "human",
             *(column == value for column, value in wanted.items() if value is not None),
         )
+        if owner is not None:
+            statement = statement.where(seen_by(waits, owner))
+        if asked is not None:
+            statement = statement.where(may_answer(self._database.location.kind, asked))
         if cursor is not None:
             statement = statement.where(waits.c.id < cursor)
         found = await self._waits(statement.order_by(waits.c.id.desc()).limit(limit + 1))
@@ -117,8 +148,9 @@ class WaitRepository:
         return await self._first(select(waits).where(waits.c.ref == run_id, waits.c.status == "pending"))
 
     async def by_token(self, token_hash: str) -> Wait | None:
-        """The wait that a call from outside ends."""
-        return await self._first(select(waits).where(waits.c.token_hash == token_hash))
+        """The wait that a call from outside ends: the newest, where a body that was tried again asked again."""
+        wanted = select(waits).where(waits.c.token_hash == token_hash)
+        return await self._first(wanted.order_by(waits.c.id.desc()))
 
     async def due(self, now: float, limit: int = 200) -> Sequence[Wait]:
         """Waits of which something is due: their end, a reminder, an escalation; the earliest first."""
@@ -137,6 +169,21 @@ class WaitRepository:
     async def unconsumed(self, limit: int = 200) -> Sequence[Wait]:
         """Waits that have ended and whose runs have not gone on."""
         statement = select(waits).where(waits.c.status != "pending", not_(waits.c.consumed))
+        return await self._waits(statement.order_by(waits.c.id).limit(limit))
+
+    async def placed(self, pools: Collection[str], limit: int = 200) -> Sequence[Wait]:
+        """Waits of suspended runs for a host of one of these pools, the oldest first."""
+        statement = (
+            select(waits)
+            .join(runs, runs.c.id == waits.c.run_id)
+            .where(
+                waits.c.kind == "place",
+                waits.c.status == "pending",
+                waits.c.ref.in_(sorted(pools)),
+                runs.c.status == "suspended",
+                free(runs),
+            )
+        )
         return await self._waits(statement.order_by(waits.c.id).limit(limit))
 
     async def ended_children(self, limit: int = 200) -> Sequence[Wait]:
@@ -179,6 +226,28 @@ class WaitRepository:
             people=_text(list(assignees)), more=reminded,
         )  # fmt: skip
         return bool(await self._database.write(operation))
+
+    async def assign(self, wait: Wait, *, assignees: Sequence[str], entry: Mapping[str, Any]) -> bool:
+        """Ask others, and keep an entry of that in the request's history; False when it has changed since it was read."""
+        operation = self._assign(
+            wait=wait.id,
+            known=wait.version,
+            people=_text(list(assignees)),
+            told=_text([*wait.history, dict(entry)]),
+        )
+        return bool(await self._database.write(operation))
+
+    async def note(self, wait_id: str, entry: Mapping[str, Any]) -> None:
+        """Add to a request's history, whether it waits or has ended; the oldest entries give way to the newest.
+
+        Raises:
+            NotFoundError: there is no such request.
+        """
+        while True:
+            wait = await self.get(wait_id)
+            told = [*wait.history, dict(entry)][-_HISTORY:]
+            if await self._database.write(self._note(wait=wait_id, known=wait.version, told=_text(told))):
+                return
 
     async def consumed(self, wait_ids: Iterable[str]) -> None:
         """Note that nothing follows from these waits any more."""

@@ -7,11 +7,9 @@ from collections.abc import Callable, Iterable
 from typing import Any, Protocol
 
 from interlace.engine.errors import StoreError
+from interlace.store.changing import Changing, EventRow
 from interlace.store.errors import CommitError, FencedError
 from interlace.store.statements import Operation
-
-EventRow = tuple[str, int, float, str, str, int, str]
-"""run_id, seq, at, type, path, attempt, data."""
 
 
 class Lane:
@@ -39,6 +37,7 @@ class Batch:
     """
 
     __slots__ = (
+        "changes",
         "done",
         "events",
         "hooks",
@@ -55,6 +54,7 @@ class Batch:
         self.lane = lane
         self.independent = independent
         self.events: list[EventRow] = []
+        self.changes: list[Changing] = []
         self.operations: list[Operation] = []
         self.hooks: list[Callable[[], None]] = []
         self.waiters: list[asyncio.Future[None]] = []
@@ -136,6 +136,11 @@ class Queue:
 def pending(group: Iterable[Batch]) -> list[Batch]:
     """The batches of a group that are neither written nor failed."""
     return [batch for batch in group if not batch.done and batch.lane.error is None]
+
+
+def changing(group: Iterable[Batch]) -> list[Changing]:
+    """The changes of a group, in order."""
+    return [change for batch in group for change in batch.changes]
 
 
 def fence(lane: Lane, epoch: int | None) -> bool:

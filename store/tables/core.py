@@ -1,9 +1,4 @@
-"""The tables.
-
-Times are Unix seconds. JSON columns are text that `encoding` writes and reads, because the hot path bypasses
-SQLAlchemy's types. No foreign keys: the writer checks the one relation that matters (a run's lease) itself, and
-deletions name what they delete.
-"""
+"""Workflows, runs and their journals, waits, files, keys."""
 
 from __future__ import annotations
 
@@ -13,7 +8,6 @@ from sqlalchemy import (
     Double,
     Index,
     Integer,
-    MetaData,
     PrimaryKeyConstraint,
     Table,
     Text,
@@ -23,7 +17,10 @@ from sqlalchemy import (
     true,
 )
 
-metadata = MetaData()
+from interlace.store.tables.metadata import metadata
+
+UNSYNCED = "triggers_of <> CASE WHEN deleted_at IS NULL THEN coalesce(published_version, 0) ELSE 0 END"
+"""The workflows whose triggers are not those of the published version; `triggers_of` says of which one they are."""
 
 documents = Table(
     "documents",
@@ -43,6 +40,16 @@ workflows = Table(
     Column("created_at", Double, nullable=False),
     Column("updated_at", Double, nullable=False),
     Column("deleted_at", Double),
+    Column("org_id", Text),
+    Column("visibility", Text, nullable=False, server_default="private"),
+    Column("publish_status", Text),
+    Column("triggers_of", Integer, nullable=False, server_default="0"),
+    Index(
+        "workflows_triggers",
+        "id",
+        sqlite_where=text(UNSYNCED),
+        postgresql_where=text(UNSYNCED),
+    ),
     Index(
         "workflows_name",
         "owner",
@@ -51,6 +58,7 @@ workflows = Table(
         sqlite_where=text("deleted_at IS NULL"),
         postgresql_where=text("deleted_at IS NULL"),
     ),
+    Index("workflows_org", "org_id"),
 )
 
 versions = Table(
@@ -97,7 +105,29 @@ runs = Table(
     Column("inputs", Text, nullable=False, server_default="{}"),
     Column("outputs", Text),
     Column("error", Text),
+    Column("replayed_from", Text),
+    Column("test", Boolean, nullable=False, server_default=false()),
+    Column("options", Text, nullable=False, server_default="{}"),
+    Index(
+        "runs_replayed",
+        "replayed_from",
+        sqlite_where=text("replayed_from IS NOT NULL"),
+        postgresql_where=text("replayed_from IS NOT NULL"),
+    ),
+    Column("pool", Text),
+    Column("slot_key", Text),
+    Column("slot_limit", Integer),
+    Column("start_by", Double),
+    Column("org_id", Text),
     Index("runs_status", "status", "id"),
+    Index(
+        "runs_slots",
+        "slot_key",
+        "status",
+        "id",
+        sqlite_where=text("slot_key IS NOT NULL"),
+        postgresql_where=text("slot_key IS NOT NULL"),
+    ),
     Index("runs_workflow", "workflow_id", "id"),
     Index(
         "runs_lease",
@@ -181,7 +211,11 @@ waits = Table(
     Column("answers", Text, nullable=False, server_default="[]"),
     Column("form", Text, nullable=False, server_default="{}"),
     Column("request", Text, nullable=False, server_default="{}"),
+    Column("org_id", Text),
+    Column("history", Text, nullable=False, server_default="[]"),
+    Column("visibility", Text, nullable=False, server_default="private"),
     Index("waits_run", "run_id"),
+    Index("waits_org", "org_id", "status", "id"),
     Index("waits_owner", "owner", "status", "id"),
     Index(
         "waits_due",
@@ -194,6 +228,12 @@ waits = Table(
         "id",
         sqlite_where=text("status <> 'pending' AND NOT consumed"),
         postgresql_where=text("status <> 'pending' AND NOT consumed"),
+    ),
+    Index(
+        "waits_place",
+        "ref",
+        sqlite_where=text("kind = 'place' AND status = 'pending'"),
+        postgresql_where=text("kind = 'place' AND status = 'pending'"),
     ),
     Index("waits_ref", "ref", sqlite_where=text("ref IS NOT NULL"), postgresql_where=text("ref IS NOT NULL")),
     Index(
