@@ -13,6 +13,7 @@ from interlace.engine.errors import ExpressionError, NodeError
 from interlace.engine.expressions.comparison import number_of
 from interlace.engine.expressions.filters.dates import to_datetime
 from interlace.engine.expressions.values import described, kind_of, to_text
+from interlace.engine.json_text import read_json
 from interlace.engine.markup import parse_xml, parse_yaml
 
 ParseFormat = Literal["json", "csv", "xml", "yaml", "date"]
@@ -53,7 +54,7 @@ def parse_json(text: str) -> Any:
         NodeError: it is no JSON; the message shows the place.
     """
     try:
-        return orjson.loads(text.removeprefix("\ufeff"))
+        return read_json(text.removeprefix("\ufeff"))
     except orjson.JSONDecodeError as error:
         near = text[max(0, error.pos - _NEAR // 2) : error.pos + _NEAR // 2]
         raise NodeError(

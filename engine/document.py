@@ -14,6 +14,7 @@ RESERVED = frozenset({"inputs", "vars", "env", "secrets", "run", "trigger", "ite
 BREAK, CONTINUE = "$break", "$continue"
 
 Identifier = Annotated[str, StringConstraints(pattern=r"^[A-Za-z_][A-Za-z0-9_]*$", max_length=64)]
+PoolName = Annotated[str, StringConstraints(pattern=r"^[A-Za-z0-9][A-Za-z0-9._-]*$", max_length=64)]
 Effects: TypeAlias = Literal["none", "idempotent", "once"]
 JsonSchema: TypeAlias = dict[str, Any]
 
@@ -66,6 +67,10 @@ class Body(Model):
     nodes: list[NodeSpec] = Field(default_factory=list, description="Any type but START and END.")
     edges: list[Edge] = Field(default_factory=list, description="Edges among the nodes of this body.")
 
+    def walk(self) -> Iterator[tuple[NodeSpec, Body | Document]]:
+        """Every node of the body with what holds it, inner bodies included."""
+        yield from _walk(self)
+
 
 class NodeSpec(Model):
     """One node: its type, its config and what all types share."""
@@ -94,6 +99,9 @@ class NodeSpec(Model):
         description="What happens when an attempt with effects `once` was interrupted and its outcome is unknown.",
     )
     confirm: bool = Field(False, description="Ask a person before each run of this node.")
+    pool: PoolName | None = Field(
+        None, description="Name of the pool whose hosts run this node; where the run is otherwise."
+    )
     disabled: bool = Field(False, description="Skip the node; the edges of its first handle are taken.")
     config: dict[str, Any] = Field(default_factory=dict, description="The type's own settings.")
     body: Body | None = Field(None, title="Body", description="The inside of an ITERATION or LOOP.")
@@ -110,6 +118,32 @@ class Variable(Model):
     description: str | None = Field(None, description="Free text for the next reader.")
 
 
+class Concurrency(Model):
+    """How many runs of a workflow are active at the same time, on all machines together."""
+
+    limit: int = Field(
+        ge=1, le=10_000, description="Most runs of this workflow that are active at the same time."
+    )
+    when_full: Literal["queue", "skip", "cancel_oldest"] = Field(
+        "queue",
+        description="What a new run does when the limit is reached: wait its turn, end as cancelled, or have the oldest"
+        " cancelled.",
+    )
+
+
+class Retention(Model):
+    """How long the runs of a workflow are kept once they have ended."""
+
+    keep_for: Seconds | None = Field(
+        None, description="How long an ended run is kept; the installation's limit otherwise."
+    )
+    keep_last: int | None = Field(
+        None,
+        ge=1,
+        description="How many of the newest ended runs are kept; the installation's limit otherwise.",
+    )
+
+
 class Settings(Model):
     """What holds for the whole run."""
 
@@ -119,6 +153,25 @@ class Settings(Model):
     )
     on_failure: str | None = Field(
         None, description="Name of a workflow started when a run of this one fails."
+    )
+    record: bool = Field(
+        False, description="Record every answer from outside, so that runs can be replayed offline."
+    )
+    pool: PoolName | None = Field(
+        None, description="Name of the pool whose hosts run this workflow; the default pool otherwise."
+    )
+    start_timeout: Seconds | None = Field(
+        None, description="Longest time that a run may wait to start before it fails; no limit by default."
+    )
+    concurrency: Concurrency | None = Field(
+        None,
+        title="Concurrency",
+        description="How many runs are active at the same time; no limit by default.",
+    )
+    retention: Retention | None = Field(
+        None,
+        title="Retention",
+        description="How long ended runs are kept, and how many; the installation's limits otherwise.",
     )
     chat: bool = Field(False, description="Whether sessions can talk to this workflow.")
 
@@ -150,7 +203,7 @@ class Document(Model):
         default_factory=Settings, title="Settings", description="What holds for the whole run."
     )
     triggers: list[dict[str, Any]] = Field(
-        default_factory=list, description="Kept; this version does not start runs by them."
+        default_factory=list, description="What starts runs by itself, once the version is published."
     )
     nodes: list[NodeSpec] = Field(
         description="Exactly one START, at least one END; the order does not matter."

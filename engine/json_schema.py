@@ -6,8 +6,10 @@ the one format that is enforced.
 
 from __future__ import annotations
 
+import json
 import re
 from collections.abc import Callable, Iterator, Mapping
+from contextvars import ContextVar
 from functools import lru_cache
 from typing import Any
 
@@ -22,6 +24,7 @@ from referencing.exceptions import Unresolvable
 from interlace.engine.errors import ExpressionError
 from interlace.engine.expressions.filters.data import regex
 from interlace.engine.expressions.values import described
+from interlace.engine.json_text import read_json
 from interlace.engine.problems import Problem, nearest
 
 TYPE_NAMES = {
@@ -38,7 +41,7 @@ TYPE_NAMES = {
 def problems_of(schema: Mapping[str, Any], value: Any, root: str, *, code: str = "inputs") -> list[Problem]:
     """Everything that is wrong with a value by a JSON Schema, each at its path below `root`; empty when it fits."""
     try:
-        validator = _compiled(orjson.dumps(schema, default=str, option=orjson.OPT_NON_STR_KEYS))
+        validator = _compiled(_text(schema))
         return [p for error in validator.iter_errors(value) for p in _explain(error, root, code)]
     except jsonschema.SchemaError as error:
         where = "".join(f"[{part}]" if isinstance(part, int) else f".{part}" for part in error.absolute_path)
@@ -47,8 +50,8 @@ def problems_of(schema: Mapping[str, Any], value: Any, root: str, *, code: str =
                 code=f"{code}_schema", field=root + where, message=f"the schema is wrong: {error.message}."
             )
         ]
-    except RecursionError:
-        message = "the schema refers to itself without end, or the value is nested too deep."
+    except EndlessReferenceError as error:
+        message = f"the schema refers to itself without end: {error.ref!r} leads to itself on the same value."
         return [Problem(code=f"{code}_schema", field=root, message=message)]
     except Unresolvable as error:
         message = (
@@ -58,9 +61,52 @@ def problems_of(schema: Mapping[str, Any], value: Any, root: str, *, code: str =
     except ExpressionError as error:
         message = f"{error.message}; look-around and back-references are not available."
         return [Problem(code=f"{code}_schema", field=root, message=message)]
+    except BaseException as error:
+        if not isinstance(error, RecursionError) and type(error).__name__ != _PANIC:
+            raise
+        message = "the value, or the schema, is nested too deep to be compared."
+        return [Problem(code=f"{code}_schema", field=root, message=message)]
+
+
+class EndlessReferenceError(Exception):
+    """A reference of a schema leads to itself on the same value (JSON Schema core, 9.4.1: no verdict is defined)."""
+
+    def __init__(self, ref: str) -> None:
+        super().__init__(ref)
+        self.ref = ref
+
+
+def _text(schema: Mapping[str, Any]) -> bytes:
+    try:
+        return orjson.dumps(schema, default=str, option=orjson.OPT_NON_STR_KEYS)
+    except orjson.JSONEncodeError:  # a whole number beyond 64 bits
+        return json.dumps(schema, default=str).encode()
+
+
+# Where the stack ends within the native map of references, what comes out is no RecursionError but this, a BaseException
+_PANIC = "PanicException"
+_followed: ContextVar[frozenset[tuple[int, int]]] = ContextVar("followed", default=frozenset())
 
 
 # -- the validator -----------------------------------------------------------------------------------------------------
+
+
+def _reference(keyword: str) -> Callable[..., Iterator[ValidationError]]:
+    follow = jsonschema.Draft202012Validator.VALIDATORS[keyword]
+
+    def checked(validator: Validator, ref: str, instance: Any, schema: Any) -> Iterator[ValidationError]:
+        # parts of one schema and one value, alive for the whole comparison: their ids say which they are
+        step, before = (id(schema), id(instance)), _followed.get()
+        if step in before:
+            raise EndlessReferenceError(ref)
+        _followed.set(before | {step})
+        try:
+            errors = list(follow(validator, ref, instance, schema))
+        finally:
+            _followed.set(before)
+        yield from errors
+
+    return checked
 
 
 def _pattern(validator: Validator, pattern: str, instance: Any, schema: Any) -> Iterator[ValidationError]:
@@ -108,6 +154,8 @@ def _file_format(validator: Validator, wanted: str, instance: Any, schema: Any) 
 _Checker: Any = extend(  # type: ignore[no-untyped-call]
     jsonschema.Draft202012Validator,
     {
+        "$ref": _reference("$ref"),
+        "$dynamicRef": _reference("$dynamicRef"),
         "pattern": _pattern,
         "patternProperties": _pattern_properties,
         "additionalProperties": _additional,
@@ -118,7 +166,7 @@ _Checker: Any = extend(  # type: ignore[no-untyped-call]
 
 @lru_cache(maxsize=1024)
 def _compiled(source: bytes) -> Validator:
-    schema = orjson.loads(source)
+    schema = read_json(source.decode())
     jsonschema.Draft202012Validator.check_schema(schema)
     validator: Validator = _Checker(schema, registry=REGISTRY)
     return validator

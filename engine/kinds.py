@@ -19,6 +19,7 @@ _ENGINE = {
     "no_end_reached": "The run came to its end without reaching an END node.",
     "output_conflict": "Two END nodes that ran set the same output.",
     "not_json": "A node's outputs have no JSON form, so they cannot be recorded.",
+    "record_mismatch": "An offline replay asks for something else than the recorded run did.",
     "unknown_variable": "The workflow declares no variable of that name.",
     "variable_type": "The assigned value does not have the variable's type.",
 }
@@ -40,6 +41,19 @@ _EXPRESSIONS = {
     "unknown_hash": "There is no hash of that name.",
 }
 
+_MCP = {
+    "mcp_definition": "An MCP server's definition, or its place in the operator's catalogue, is wrong.",
+    "mcp_unavailable": "An MCP server is switched off, or its program cannot be confined.",
+    "mcp_unauthorized": "An MCP server wants authorization, or wants it again.",
+    "mcp_error": "An MCP server refused a request, or answered what the protocol does not know.",
+    "mcp_tool_error": "The tool of an MCP server says that it failed; the message holds its words.",
+    "tool_not_found": "The server has no tool of that name; the nearest ones are named.",
+    "tool_changed": "A tool is described otherwise than it was accepted; somebody has to look and accept it again.",
+    "mail": "A mail could not be handed over; the message holds the server's words.",
+    "bad_arguments": "The arguments do not fit the tool's or action's schema.",
+    "resource_not_found": "There is no such resource that the run's user may use: none of that name, or another's, or one that is switched off.",
+}
+
 _DATA = {
     "type": "A value has another type than the step takes.",
     "cast": "A value cannot be made the wanted type.",
@@ -52,13 +66,14 @@ _DATA = {
     "nothing_ran": "None of the branches that are put together ran.",
     "missing_setting": "The environment has no setting of that name.",
     "missing_secret": "There is no secret of that name.",
+    "secret_key": "Secrets cannot be decrypted: the master key is missing, or is another one.",
     "too_many_items": "A list is longer than `max_items`.",
     "max_rounds": "A LOOP reached its limit of rounds.",
     "output_schema": "What CODE returned does not fit its `output_schema`.",
 }
 
 _CALLS = {
-    "unknown_workflow": "There is no such workflow, or no published version of it.",
+    "unknown_workflow": "The workflow has no such version, or none that is published, or its file cannot be read.",
     "validation": "The inputs do not fit the called workflow, or that workflow is not valid.",
     "too_deep": "Workflows call each other more than 10 levels deep.",
     "child_failed": "The called workflow failed and gave no kind.",
@@ -83,6 +98,15 @@ _CONNECTIONS = {
     "pagination": "The pages of a list cannot be followed.",
 }
 
+_CONNECTORS = {
+    "connector_definition": "A stored connector cannot be read; it has to be imported again.",
+    "unknown_action": "The connector has no such action.",
+    "bad_parameter": "The parameters do not fit the action.",
+    "no_base_url": "The connector does not say where its API is.",
+    "missing_credentials": "The connector needs credentials that nobody has given.",
+    "circuit_open": "The API failed several times in a row and is left alone for a while.",
+}
+
 _DATABASES = {
     "database_url": "The database URL cannot be used.",
     "sql_refused": "The statement is not allowed: not one statement, not of this operation, or not of the allowed parts.",
@@ -95,8 +119,24 @@ _DATABASES = {
     "permission": "The database user may not do this.",
 }
 
+_TOOLS = {
+    "unknown_tool": "There is no built-in tool of that name; the nearest one is named.",
+    "tool_error": "A tool did its work and answers with a failure; the message holds its words.",
+    "bad_expression": "An arithmetic expression cannot be read, or has no value.",
+    "unknown_unit": "There is no unit of that name.",
+    "bad_unit": "Two units measure different things.",
+    "bad_cron": "A text is no cron expression, or one that is never due.",
+    "bad_path": "A text is no path of a file in the run's folder.",
+    "file_not_found": "The run's folder has no such file; the nearest one is named.",
+    "file_not_text": "A file of the run is no UTF-8 text.",
+    "folder_full": "A file, or all files of the run together, would be larger than the limits.",
+    "file_busy": "Other calls of the run change the same file all the time.",
+    "no_match": "The text that is to be replaced does not stand in the file, or not just once.",
+    "no_run": "A tool that works on the files of a run was called outside of one.",
+}
+
 _CODE = {
-    "memory_limit": "The code needed more memory than its limit.",
+    "memory_limit": "The code, or a statement on DuckDB, needed more memory than its limit.",
     "output_limit": "The result or the printed text is larger than its limit.",
     "bad_input": "The inputs have no JSON form.",
     "bad_result": "The code returned no JSON object.",
@@ -109,6 +149,46 @@ _CODE = {
     "sandbox_unavailable": "No sandbox works on this machine; `interlace doctor` says why.",
 }
 
+_MODELS = {
+    "no_model": "No model is set up for what was asked.",
+    "ambiguous_model": "A model's name alone fits several.",
+    "budget_exceeded": "The budget of the user, the organisation or the installation is used up; nothing was asked.",
+    "quota_exceeded": "The account at the model's provider has no credit left.",
+    "context_length": "The messages are longer than the model can read.",
+    "empty_answer": "The model ended its answer without a word.",
+    "refused": "The model, or its provider's filter, refused to answer.",
+    "output_truncated": "The answer was cut off at its limit of tokens.",
+    "invalid_output": "The answer does not fit the wanted schema, after one repair too.",
+    "missing_parameters": "Required values are not in the text, and the handle `missing` leads nowhere.",
+    "bad_attachment": "A file cannot be given to a model.",
+}
+
+_DOCUMENTS = {
+    "bad_file": "What a field names as its file is none: no upload, no reference, no URL, no base64.",
+    "document_damaged": "The file is not what its format asks for.",
+    "document_encrypted": "The file needs a password.",
+    "document_unsupported": "The file is of a format that cannot be read.",
+    "document_empty": "The file is empty, or holds no text.",
+    "document_scanned": "The file holds pictures of pages and no text.",
+    "document_too_large": "The file, or what is packed in it, is larger than the limits, or takes too much time.",
+    "document_unsafe": "The file holds what only attacks need, as XML entities.",
+    "document_pages": "The file has no such pages.",
+    "ocr_unavailable": "Text recognition was asked for and is not installed here.",
+}
+
+_KNOWLEDGE = {
+    "knowledge_definition": "A knowledge base is not defined as one can be.",
+    "knowledge_query": "A knowledge base cannot be asked this: the query is empty, or top_k is out of range.",
+    "knowledge_filter": "The filter on metadata is not valid.",
+}
+
+_AGENTS = {
+    "agent_definition": "An agent, or a list of hooks, is not defined as one can be.",
+    "skill_definition": "A skill, or the file that it comes in, is not as one can be.",
+    "hook_denied": "A hook does not let it be done; the message is the hook's.",
+    "hook_failed": "A hook's server gave no usable answer, and nothing is done without one.",
+}
+
 GROUPS: Mapping[str, Mapping[str, str]] = MappingProxyType(
     {
         "Engine": _ENGINE,
@@ -116,8 +196,15 @@ GROUPS: Mapping[str, Mapping[str, str]] = MappingProxyType(
         "Data": _DATA,
         "Sub-workflows": _CALLS,
         "HTTP and connections": _CONNECTIONS,
+        "Connectors": _CONNECTORS,
         "Databases": _DATABASES,
         "Code": _CODE,
+        "Tools": _TOOLS,
+        "Documents": _DOCUMENTS,
+        "Knowledge bases": _KNOWLEDGE,
+        "Agents and skills": _AGENTS,
+        "MCP and other resources": _MCP,
+        "Models": _MODELS,
     }
 )
 """Kinds with their meaning, by what they concern."""

@@ -11,6 +11,7 @@ from interlace.engine.errors import NodeError
 from interlace.engine.expressions import Names
 from interlace.engine.expressions.comparison import date_of, number_of
 from interlace.engine.expressions.values import described, kind_of
+from interlace.engine.json_text import read_json
 
 Nulls = Literal["first", "last"]
 
@@ -27,7 +28,7 @@ def as_list(value: Any, what: str) -> list[Any]:
         return list(value)
     if isinstance(value, str):
         try:
-            parsed = orjson.loads(value)
+            parsed = read_json(value)
         except ValueError:
             raise NodeError(
                 f"{what} must be a list, got {described(value)}, which is no JSON list", kind="type"

@@ -9,7 +9,7 @@ run's concurrency.
 from __future__ import annotations
 
 import inspect
-from collections.abc import Awaitable, Callable, Iterable, Iterator, Mapping
+from collections.abc import Awaitable, Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cache
 from typing import Any, ClassVar, Generic, Literal, Protocol, TypeVar, get_args
@@ -18,8 +18,11 @@ from pydantic import BaseModel, ConfigDict
 
 from interlace.engine.document import Body, Document, Effects, NodeSpec
 from interlace.engine.expressions import Missing, Names
+from interlace.engine.principal import LOCAL, Principal
 from interlace.engine.problems import Severity
 from interlace.engine.schema import Schema
+from interlace.engine.substeps import SubSteps
+from interlace.engine.variables import VariableView
 from interlace.engine.waits import Answer
 
 OUT = "out"
@@ -127,6 +130,10 @@ class RunInfo:
     trigger: Mapping[str, Any] = field(default_factory=lambda: {"kind": "manual"})
     environment: str = "dev"
     depth: int = 0
+    principal: Principal = LOCAL
+    """Whose rights the run acts with: whoever started it; the owner of the schedule or webhook that did."""
+    traceparent: str | None = None
+    """The place in a trace that its start was part of."""
 
 
 class RunContext(Protocol):
@@ -145,6 +152,20 @@ class RunContext(Protocol):
     @property
     def idempotency_key(self) -> str:
         """Stable for this node of this run over retries after unknown outcomes."""
+        ...
+
+    @property
+    def principal(self) -> Principal:
+        """Whose rights the run acts with."""
+        ...
+
+    @property
+    def confirmed(self) -> bool:
+        """Whether a person has confirmed the node's config before it ran (`confirm: true`)."""
+        ...
+
+    def hide(self, name: str, value: str) -> None:
+        """Keep a secret value out of all that the run records from now on; `[secrets.<name>]` stands in its place."""
         ...
 
     def evaluate(self, expression: str, names: Mapping[str, Any] | None = None) -> Any:
@@ -187,6 +208,20 @@ class RunContext(Protocol):
         """
         ...
 
+    def kept_among(self, names: Iterable[str]) -> tuple[str, ...]:
+        """The run variables of these names whose values are kept beyond the run; all of them for `*`."""
+        ...
+
+    async def keep(self, names: Sequence[str], work: Callable[[VariableView], O]) -> O:
+        """Do the node's work with the newest values of kept variables, in the commit that records its success.
+
+        The work may be done several times, and only once counts: it must do nothing but write variables of the view.
+
+        Raises:
+            NodeError: what the work raised; nothing was changed.
+        """
+        ...
+
     def now(self) -> float:
         """Unix time in seconds, by the run's clock."""
         ...
@@ -199,8 +234,18 @@ class RunContext(Protocol):
         """Add an event of this node to the journal (`iteration.item`, `node.delta`, …)."""
         ...
 
-    def service(self, protocol: type[S]) -> S:
-        """The implementation of a protocol that this process offers."""
+    def service(self, protocol: type[S], *, step: str | None = None) -> S:
+        """The implementation of a protocol that this process offers; for a step of the node's work, where it has some."""
+        ...
+
+    @property
+    def substeps(self) -> SubSteps:
+        """What the node has done within its attempts, and its requests where it has several."""
+        ...
+
+    @property
+    def seconds(self) -> float | None:
+        """The time-out of each attempt, and of each stretch between two waits."""
         ...
 
     @property
@@ -229,6 +274,8 @@ class Node(Generic[C, O]):
     """Whether a running node of this type counts for the run's max_concurrency; containers do not."""
     pass_format: ClassVar[str] = "[{}]"  # noqa: S105 - how passes are written in paths
     """How a pass through the body is written in paths: `each[2].call`, `loop#3.inc`."""
+    incidental: ClassVar[tuple[str, ...]] = ()
+    """Outputs that differ from run to run by their nature (a time measured, an id): no difference between runs."""
     example: ClassVar[dict[str, Any]] = {}
     """A config that validates, shown in the catalogue and used by the contract tests."""
 
@@ -256,9 +303,26 @@ class Node(Generic[C, O]):
         """Whether exactly one of the handles is taken when the node succeeds."""
         return True
 
+    def handles_of(self, outputs: Mapping[str, Any]) -> tuple[str, ...] | None:
+        """The handles that the node takes with given outputs; None where they do not say it."""
+        del outputs
+        handles = self.handles()
+        return handles[:1] if len(handles) <= 1 or OUT in handles else None
+
     def effect(self) -> Effects:
         """What an interrupted attempt means with this config."""
         return type(self).effects
+
+    async def effects_of(self, ctx: RunContext) -> Effects:
+        """The same, asked before each attempt, where it depends on a resource that only a run can look up.
+
+        It reaches nothing outside; unless the document says the effects itself, its answer goes before `effect`'s.
+
+        Raises:
+            NodeError: it cannot be said; `effect` holds, and the attempt finds out why.
+        """
+        del ctx
+        return self.effect()
 
     def output_schema(self, types: TypeContext) -> Schema:
         """JSON Schema of the outputs with this config."""

@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Awaitable, Mapping, Sequence
+from collections.abc import Awaitable, Callable, Mapping, Sequence
+from contextlib import AbstractAsyncContextManager
 from dataclasses import dataclass, field
 from typing import Any, Protocol, TypeVar
 
+from interlace.engine.principal import Principal
 from interlace.engine.schema import Schema
+from interlace.engine.variables import Change
 
 S = TypeVar("S")
 
@@ -26,6 +29,13 @@ class Journal(Protocol):
 
     def commit(self) -> Awaitable[None] | None:
         """Make all appended events durable; None when there is nothing to do. Commits of many runs are grouped."""
+        ...
+
+    def change(self, change: Change) -> Awaitable[None]:
+        """Change kept variables, and add the event that tells of it, in one commit.
+
+        The change is computed within the commit, from the newest values there are, while nobody else can write them.
+        """
         ...
 
 
@@ -52,8 +62,27 @@ class FileValue:
     ref: str
 
 
+class FileStream(Protocol):
+    """A file that is written piece by piece."""
+
+    value: FileValue | None
+    """The value that refers to it; None until it is complete."""
+
+    async def write(self, content: bytes) -> None:
+        """Add to the end.
+
+        Raises:
+            StoreError: there is no room.
+        """
+        ...
+
+
 class Files(Protocol):
     """Files of a run, content-addressed."""
+
+    def stream(self, *, name: str, media_type: str) -> AbstractAsyncContextManager[FileStream]:
+        """Store a file of any size: at the end of the block it is complete, and by an error nothing is left of it."""
+        ...
 
     async def save(self, content: bytes, *, name: str, media_type: str) -> FileValue:
         """Store the bytes and give the value that refers to them."""
@@ -80,11 +109,23 @@ class Environment(Protocol):
         ...
 
 
+class Places(Protocol):
+    """Which pools this process serves."""
+
+    def serves(self, pool: str) -> bool:
+        """Whether nodes of a pool run here."""
+        ...
+
+
 class Callbacks(Protocol):
     """Where other systems call back."""
 
-    def new(self) -> tuple[str, str]:
-        """A new token, which nobody else can make, and the URL that ends the wait of it."""
+    def of(self, key: str) -> tuple[str, str]:
+        """The token of an idempotency key, which nobody else can make, and the URL that ends the wait of it.
+
+        A request that is repeated after a crash gives the same URL as before: whoever does its work once only may call
+        the first one.
+        """
         ...
 
 
@@ -170,6 +211,40 @@ class CodeRunner(Protocol):
         ...
 
 
+class ProgramRunner(Protocol):
+    """Runs short programs that may call functions of this process, and nothing else."""
+
+    async def program(
+        self,
+        code: str,
+        functions: Mapping[str, Callable[..., Awaitable[Any]]],
+        *,
+        seconds: float,
+        memory_mb: int,
+        total: float,
+    ) -> CodeResult:
+        """Run a program from its first line to its last; its result has its last value under `value`.
+
+        `seconds` are of its own work between two calls, `total` with its calls.
+
+        Raises:
+            NodeError: as `CodeRunner.run`.
+        """
+        ...
+
+
+class Embedder(Protocol):
+    """Turns texts into vectors; texts of like meaning have vectors that lie near each other."""
+
+    async def embed(self, texts: Sequence[str], *, model: str | None = None) -> list[list[float]]:
+        """The vectors of texts, in their order; all of one length.
+
+        Raises:
+            NodeError: the model cannot be asked.
+        """
+        ...
+
+
 class Workflows(Protocol):
     """What validation may know of other workflows."""
 
@@ -179,6 +254,38 @@ class Workflows(Protocol):
 
     def callees(self, workflow: str, version: str | int) -> frozenset[str]:
         """Names of the workflows that this one calls."""
+        ...
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Said:
+    """What a person said to a run at work; ids grow."""
+
+    id: str
+    text: str
+
+
+class Inbox(Protocol):
+    """What people say to runs while these are at work."""
+
+    async def after(self, run_id: str, last: str = "") -> Sequence[Said]:
+        """What was said to a run after the entry of that id, in order.
+
+        Whoever takes an entry up records its id under `injected` in a `model.finished` event: what nobody has taken up
+        when the run ends becomes the next question of the session.
+        """
+        ...
+
+
+class Conversations(Protocol):
+    """The chat sessions of users."""
+
+    async def history(self, session: str, *, by: Principal) -> list[dict[str, Any]]:
+        """What was said in a session of `by`, as `{role, content}`, the oldest first.
+
+        Raises:
+            NodeError: `resource_not_found`: `by` has no such session.
+        """
         ...
 
 
@@ -195,6 +302,10 @@ class Services:
     def with_service(self, protocol: type[S], implementation: S) -> Services:
         """The same services and one more, for one run."""
         return Services({**self._entries, protocol: implementation})
+
+    def offered(self) -> frozenset[type[Any]]:
+        """The protocols that are registered."""
+        return frozenset(self._entries)
 
     def get(self, protocol: type[S]) -> S:
         """The implementation of a protocol.

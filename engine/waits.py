@@ -4,15 +4,16 @@ from __future__ import annotations
 
 import hashlib
 import json
-from collections.abc import Awaitable, Callable, Mapping
+from collections.abc import Awaitable, Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, Literal, TypeAlias
 
 from interlace.engine.errors import InterlaceError
 
-WaitKind: TypeAlias = Literal["human", "timer", "callback", "child"]
-Phase: TypeAlias = Literal["pause", "confirm", "unknown", "node"]
-"""What of the node waits: its `wait`, its `confirm`, the question after an unknown outcome, or the node itself."""
+WaitKind: TypeAlias = Literal["human", "timer", "callback", "child", "place"]
+Phase: TypeAlias = Literal["pause", "confirm", "unknown", "place", "node"]
+"""What of the node waits: its `wait`, its `confirm`, the question after an unknown outcome, a host of its pool, or the
+node itself."""
 
 TIMEOUT = "timeout"
 """The action of a request that nobody answered in time."""
@@ -46,7 +47,8 @@ class Wanted:
     """What a node asks to wait for.
 
     `request` is shown to people (`title`, `message`, `form`, `actions`, `config`); `until` is the Unix time at which
-    the waiting ends by itself; `state` is what the node needs to go on; `ref` is the child run of a `child`.
+    the waiting ends by itself; `state` is what the node needs to go on; `ref` is the child run of a `child`, the pool of a `place`.
+    A `key` tells the requests of one node apart that has several: see `SubSteps`.
     """
 
     kind: WaitKind
@@ -56,18 +58,29 @@ class Wanted:
     rules: Rules = Rules()
     token_hash: str | None = None
     ref: str | None = None
+    key: str = ""
 
 
 class Suspend(InterlaceError):  # noqa: N818 - not a failure
     """The node waits. Raised by `Node.run`; `Node.resume` goes on with the answer.
 
+    A node with several requests gives each a `key`, the others in `also`. It is run again, not resumed, whenever one of
+    them has been answered, and asks for those that are still open again: these stay the requests that they are.
+
     `announce` is called once with the wait's id, when it is durable; what it raises is its own to handle.
     """
 
-    def __init__(self, wanted: Wanted, announce: Callable[[str], Awaitable[None]] | None = None) -> None:
+    def __init__(
+        self,
+        wanted: Wanted,
+        announce: Callable[[str], Awaitable[None]] | None = None,
+        *,
+        also: Sequence[Wanted] = (),
+    ) -> None:
         super().__init__()
         self.wanted = wanted
         self.announce = announce
+        self.also = tuple(also)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -81,6 +94,7 @@ class Waiting:
     request: Mapping[str, Any] = field(default_factory=dict)
     hash: str = ""
     state: Mapping[str, Any] = field(default_factory=dict)
+    key: str = ""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

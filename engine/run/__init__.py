@@ -3,13 +3,15 @@
 from __future__ import annotations
 
 import copy
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping
 from datetime import UTC, datetime
 from typing import Any
 
 from interlace.engine.document import Document
+from interlace.engine.expressions import Missing
 from interlace.engine.node import RunInfo
 from interlace.engine.protocols import Clock, Environment, Journal, Services
+from interlace.engine.recording import Recording
 from interlace.engine.run.execution import Execution
 from interlace.engine.run.plan import Plan, compile_plan
 from interlace.engine.run.result import Recorded, RunResult
@@ -29,22 +31,31 @@ def prepare(
     clock: Clock,
     recorded: Mapping[str, Recorded] | None = None,
     answers: Mapping[str, Answer] | None = None,
+    began: bool | None = None,
+    recording: Recording | None = None,
+    variables: Mapping[str, Any] | None = None,
+    kept: Collection[str] = (),
 ) -> Execution:
     """An execution of checked inputs, its first event appended.
 
     With `recorded` the run goes on from what its journal holds: nodes that finished are taken again, not run again.
-    `answers` has what came for the waits in it, by their ids.
+    `answers` has what came for the waits in it, by their ids. `began` says whether an earlier turn started the run,
+    where that does not follow from `recorded`: a replay begins with results of another run. `variables` are first
+    values that stand for those of the document; a `Missing` one cannot be read. `kept` are variables that outlive the
+    run.
     """
-    journal.append(
-        "run.started" if recorded is None else "run.resumed",
-        "",
-        0,
-        {"inputs": inputs} if recorded is None else {},
-    )
+    if recorded is None if began is None else not began:
+        first = {name: value for name, value in (variables or {}).items() if not isinstance(value, Missing)}
+        given = {"variables": first} if first else {}
+        journal.append("run.started", "", 0, {"inputs": inputs, **given})
+    else:
+        journal.append("run.resumed")
     names = run_names(plan.document, info, inputs, services)
+    names["vars"].update(copy.deepcopy(dict(variables or {})))
     return Execution(
-        plan, info, names, journal=journal, services=services, clock=clock, recorded=recorded, answers=answers
-    )
+        plan, info, names if recording is None else recording.names(names), journal=journal, services=services,
+        clock=clock, recorded=recorded, answers=answers, recording=recording, kept=kept,
+    )  # fmt: skip
 
 
 def run_names(

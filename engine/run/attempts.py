@@ -9,16 +9,18 @@ import asyncio
 import random
 import time
 from collections.abc import Awaitable
+from contextlib import suppress
 from typing import TYPE_CHECKING, Any
 
-from interlace.engine.document import Retry
-from interlace.engine.errors import NodeError, NodeTimeout, StoreError, matches_kind
+from interlace.engine import origin
+from interlace.engine.document import Effects, Retry
+from interlace.engine.errors import NodeError, StoreError, matches_kind
 from interlace.engine.node import Config, Output
 from interlace.engine.run.context import Context
-from interlace.engine.run.faults import as_error
-from interlace.engine.run.phases import ask_whether_done, confirm, pause
+from interlace.engine.run.faults import as_error, too_long
+from interlace.engine.run.phases import ask_whether_done, confirm, pause, place
 from interlace.engine.run.plan import NodePlan
-from interlace.engine.run.result import Recorded
+from interlace.engine.run.result import Recorded, outputs_of
 from interlace.engine.run.scope import Scope
 from interlace.engine.run.waiting import Suspended
 from interlace.engine.waits import Answer, Phase, Suspend
@@ -43,7 +45,11 @@ def run_inline(execution: Execution, scope: Scope, plan: NodePlan, path: str) ->
     except Suspend as suspend:
         work = Attempts(execution, scope, plan, path)
         work.phase = "node"
-        wait = work.note_suspended(suspend)
+        try:
+            wait = work.note_suspended(suspend)
+        except NodeError as failure:
+            _fail(execution, context, failure)
+            return
         if suspend.announce is None:
             return
         output = work.announce(suspend, wait)
@@ -62,7 +68,7 @@ async def _await_inline(
         if result is not None:
             execution.succeed(context, outputs_of(result), (time.perf_counter() - started) * 1000)
     except TimeoutError as failure:
-        _fail(execution, context, _too_long(context.plan) if limit.expired() else failure)
+        _fail(execution, context, too_long(context.plan) if limit.expired() else failure)
     except asyncio.CancelledError:
         _note_cancelled(execution, context.path, context.attempt)
         raise
@@ -74,9 +80,10 @@ async def run_attempts(execution: Execution, scope: Scope, plan: NodePlan, path:
     """Run a node as a task: what stands before it first, then attempts until success, a wait or the last failure."""
     work = Attempts(execution, scope, plan, path)
     try:
-        await work.run()
-    except Suspend as suspend:
-        await work.announce(suspend, work.note_suspended(suspend))
+        try:
+            await work.run()
+        except Suspend as suspend:
+            await work.announce(suspend, work.note_suspended(suspend))
     except asyncio.CancelledError:
         _note_cancelled(execution, path, work.attempt)
         raise
@@ -95,6 +102,7 @@ class Attempts:
         self.record = record = execution.recorded.get(path)
         self.attempt, self.retries = (1, 0) if record is None else (record.attempt, record.retries)
         self.confirmed = None if record is None else record.confirmed
+        self.effects: Effects = (record and record.effects) or plan.effects
         self.phase: Phase = "pause"
         self._written = None if record is None else _write_again(scope, record)
 
@@ -116,7 +124,7 @@ class Attempts:
             if failure is None:
                 return
             delay = retry_delay(self.plan.retry, failure, self.retries)
-            if delay is None or not _repeatable(self.plan, failure):
+            if delay is None or not self._repeatable(failure):
                 _fail(self.execution, context, failure)
                 return
             self._written = context.assigned
@@ -126,17 +134,35 @@ class Attempts:
             self.record = None
 
     def note_suspended(self, suspend: Suspend) -> str:
-        """Record the wait and let go of the node; gives the wait's id."""
+        """Record the wait and let go of the node; gives the wait's id.
+
+        Raises:
+            NodeError: the run is offline, and the recorded one had no such wait.
+        """
         record = Recorded(
             status="suspended", attempt=self.attempt, retries=self.retries, variables=dict(self._written or {}),
             confirmed=self.confirmed,
         )  # fmt: skip
         node = Suspended(scope=self.scope, plan=self.plan, path=self.path, record=record)
-        return self.execution.waits.suspend(node, suspend.wanted, self.phase)
+        waits, recording, wanted = (
+            self.execution.waits,
+            self.execution.recording,
+            (suspend.wanted, *suspend.also),
+        )
+        answers: list[Answer | None] = [None] * len(wanted)
+        if recording is not None:
+            answers = [
+                recording.answer(self.path, self.phase, self.execution.redact(dict(entry.request)))
+                for entry in wanted
+            ]
+        if suspend.wanted.key:
+            return waits.requests.suspend(node, wanted, self.phase, answers)
+        return waits.suspend(node, suspend.wanted, self.phase, answers[0])
 
     async def announce(self, suspend: Suspend, wait: str) -> None:
         """Tell the world of a wait, once it is durable."""
-        if suspend.announce is not None:
+        recording = self.execution.recording
+        if suspend.announce is not None and (recording is None or not recording.offline):
             await self.execution.commit()
             await suspend.announce(wait)
 
@@ -158,12 +184,12 @@ class Attempts:
         assert self.record is not None
         if type(plan.node).container:
             return False  # its body goes on where it was
-        if plan.effects != "once" or plan.spec.on_unknown == "retry":
+        if self.effects != "once" or plan.spec.on_unknown == "retry":
             self.attempt += 1
             return False
         self.phase = "unknown"
         if self.record.status in ("running", "cancelled"):
-            execution.journal.append("node.unknown", self.path, self.attempt, {"effects": plan.effects})
+            execution.journal.append("node.unknown", self.path, self.attempt, {"effects": self.effects})
         answer = ask_whether_done(self) if plan.spec.on_unknown == "ask" else Answer(action="fail")
         if answer.action == "not_happened":
             self.attempt += 1
@@ -180,28 +206,42 @@ class Attempts:
         execution.succeed(context, dict(outputs), 0.0)
         return True
 
+    def _repeatable(self, failure: NodeError) -> bool:
+        """Whether another attempt is safe: the other side answered that it failed, or repeating does no harm."""
+        return self.effects != "once" or self.plan.spec.on_unknown == "retry" or failure.outcome_known
+
     async def _attempt(self, context: Context) -> NodeError | None:
         """One attempt; the failure is returned, success is recorded."""
         execution = self.execution
         if execution.draining:
             await asyncio.get_running_loop().create_future()
-        fragile = context.plan.effects == "once"
+        if self.plan.asks_effects:
+            with suppress(NodeError):
+                self.effects = await self.plan.node.effects_of(context)
+        fragile = self.effects == "once"
         execution.fragile += fragile
         try:
             return await self._one_attempt(context)
         finally:
             execution.fragile -= fragile
+            execution.waits.deadlines.pop(self.path, None)
 
     async def _one_attempt(self, context: Context) -> NodeError | None:
+        origin.enter(self.path, self.attempt)
         plan, limit = self.plan, None
         try:
             config = self._confirmed_config() if plan.spec.confirm else None
+            place(self)
             self.phase = "node"
             answer = self.execution.waits.take(self.record, "node", self.path)
             if answer is None:
                 await self._note_started(context)
             started = time.perf_counter()
-            limit = asyncio.timeout(plan.timeout)
+            left = self._seconds_left()
+            if left is not None and left <= 0:
+                self.execution.waits.withdraw_inside(self.path)
+                return too_long(plan)
+            limit = asyncio.timeout(left)
             async with limit:
                 output = await (
                     _run(plan, context, config) if answer is None else self._resumed(context, answer)
@@ -209,7 +249,7 @@ class Attempts:
             self.execution.succeed(context, outputs_of(output), (time.perf_counter() - started) * 1000)
         except TimeoutError as failure:
             if limit is not None and limit.expired():
-                return _too_long(plan)
+                return too_long(plan)
             _fail(self.execution, context, failure)
         except Suspend:
             raise
@@ -219,9 +259,21 @@ class Attempts:
             _fail(self.execution, context, failure)
         return None
 
+    def _seconds_left(self) -> float | None:
+        """What is left of the time-out; a container's goes on while its body waits, and when its process has died."""
+        plan, record, now = self.plan, self.record, self.execution.clock.now()
+        if plan.timeout is None or not type(plan.node).container:
+            return plan.timeout
+        started = record.started if record is not None and record.status == "running" else None
+        until = (now if started is None else started) + plan.timeout
+        self.execution.waits.deadlines[self.path] = until
+        return until - now
+
     def _confirmed_config(self) -> Config | None:
         if self.record is not None and self.record.wait is not None and self.record.wait.phase == "node":
             return None
+        if self.record is not None and (self.record.substeps or self.record.requests):
+            return None  # what was confirmed is under way
         self.phase = "confirm"
         config = self.plan.config if self.plan.resolve is None else self.plan.resolve(self.scope)
         confirm(self, config)
@@ -229,11 +281,12 @@ class Attempts:
 
     async def _note_started(self, context: Context) -> None:
         record = self.record
-        if type(self.plan.node).container and record is not None and record.status == "running":
+        if record is not None and (
+            (record.requests and record.status == "suspended")
+            or (type(self.plan.node).container and record.status == "running")
+        ):
             return  # the attempt goes on, it does not begin
-        self.execution.journal.append(
-            "node.started", self.path, context.attempt, {"effects": self.plan.effects}
-        )
+        self.execution.journal.append("node.started", self.path, context.attempt, {"effects": self.effects})
         await self.execution.commit()
 
     async def _resumed(self, context: Context, answer: Answer) -> Output:
@@ -266,6 +319,7 @@ def _note_retry(execution: Execution, context: Context, failure: NodeError, dela
 def _note_cancelled(execution: Execution, path: str, attempt: int) -> None:
     """Record the end of a cancelled attempt; one whose process lets go of the run stays open, to be taken up."""
     if not execution.ending.lets_go:
+        execution.waits.requests.close(path, attempt)
         execution.journal.append("node.cancelled", path, attempt, {})
 
 
@@ -293,23 +347,6 @@ def retry_delay(retry: Retry | None, failure: NodeError, retries: int) -> float 
     if retry.jitter:
         delay *= random.uniform(0.5, 1.0)  # noqa: S311 - spreads load, guards nothing
     return max(delay, failure.retry_after or 0.0)
-
-
-def _repeatable(plan: NodePlan, failure: NodeError) -> bool:
-    """Whether another attempt is safe: the other side answered that it failed, or repeating does no harm."""
-    return plan.effects != "once" or plan.spec.on_unknown == "retry" or failure.outcome_known
-
-
-def outputs_of(output: Output) -> dict[str, Any]:
-    """The outputs by name, by reference."""
-    extra = output.__pydantic_extra__
-    return {**output.__dict__, **extra} if extra else dict(output.__dict__)
-
-
-def _too_long(plan: NodePlan) -> NodeTimeout:
-    return NodeTimeout(
-        f"{plan.id} took longer than its time-out of {plan.timeout:g} s; set `timeout` on the node to allow more"
-    )
 
 
 def _fail(execution: Execution, context: Context, failure: Exception) -> None:

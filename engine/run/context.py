@@ -2,12 +2,19 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any, TypeVar
 
+from interlace.engine.errors import NodeError
 from interlace.engine.expressions import Missing, Names, compile_expression, compile_value
-from interlace.engine.node import Bodies, RunInfo
-from interlace.engine.variables import check_value, unknown_variable
+from interlace.engine.node import Bodies, O, RunInfo
+from interlace.engine.principal import Principal
+from interlace.engine.run.faults import too_long
+from interlace.engine.run.keeping import keep
+from interlace.engine.run.scope import Layered
+from interlace.engine.run.substeps import NodeSubSteps
+from interlace.engine.substeps import SubSteps
+from interlace.engine.variables import VariableView, check_value, readable, unknown_variable
 
 if TYPE_CHECKING:
     from interlace.engine.run.execution import Execution
@@ -17,18 +24,21 @@ if TYPE_CHECKING:
 S = TypeVar("S")
 
 
-class Layered:
-    """Names with some extra ones in front. Implements `Names`."""
+class StepCaller:
+    """A step of a node's work that asks for something outside. Implements the `Caller` of recordings."""
 
-    __slots__ = ("_extra", "_rest")
+    def __init__(self, context: Context, step: str) -> None:
+        self.path = context.path
+        self.run_id = context.run_id
+        self.config_text = context.config_text
+        self.too_long = context.too_long
+        self.redact = context.redact
+        self.step = step
+        self._context = context
 
-    def __init__(self, extra: Mapping[str, Any], rest: Names) -> None:
-        self._extra = extra
-        self._rest = rest
-
-    def lookup(self, root: str) -> object:
-        """The extra name, else what lies behind."""
-        return self._extra[root] if root in self._extra else self._rest.lookup(root)
+    def emit(self, kind: str, data: Mapping[str, Any]) -> None:
+        """Add an event of the node, with the name of the step."""
+        self._context.emit(kind, {**data, "step": self.step})
 
 
 class Context:
@@ -37,11 +47,13 @@ class Context:
     __slots__ = (
         "_bodies",
         "_execution",
+        "_substeps",
         "assigned",
         "attempt",
         "names",
         "path",
         "plan",
+        "recorded",
         "run",
         "scope",
         "taken",
@@ -59,7 +71,10 @@ class Context:
         self.taken: tuple[str, ...] | None = None
         self.why: dict[str, str] | None = None
         self.assigned: dict[str, Any] | None = None
+        self.recorded = False
+        """Whether the journal has the node's success already."""
         self._bodies: Bodies | None = None
+        self._substeps: NodeSubSteps | None = None
 
     @property
     def limit(self) -> int:
@@ -70,6 +85,20 @@ class Context:
     def idempotency_key(self) -> str:
         """Stable for this node of this run: `<run>:<path>`."""
         return f"{self.run.id}:{self.path}"
+
+    @property
+    def principal(self) -> Principal:
+        """Whose rights the run acts with."""
+        return self.run.principal
+
+    @property
+    def confirmed(self) -> bool:
+        """Whether a person has confirmed the node's config before it ran."""
+        return bool(self.plan.spec.confirm)
+
+    def hide(self, name: str, value: str) -> None:
+        """Keep a secret value out of all that the run records from now on."""
+        self._execution.secrets.hide(name, value)
 
     def evaluate(self, expression: str, names: Mapping[str, Any] | None = None) -> Any:
         """Value of a bare expression, with extra names."""
@@ -88,6 +117,29 @@ class Context:
         """Choose the handles whose edges are taken."""
         self.taken = handles
 
+    @property
+    def step(self) -> str:
+        """None of its steps: the node itself asks."""
+        return ""
+
+    @property
+    def run_id(self) -> str:
+        """Id of the run."""
+        return self.run.id
+
+    @property
+    def config_text(self) -> str:
+        """The node's config as the document has it."""
+        return str(self.plan.spec.config)
+
+    def too_long(self) -> NodeError:
+        """The error of an attempt that took longer than it may."""
+        return too_long(self.plan)
+
+    def redact(self, value: Any) -> Any:
+        """The value without the secrets that the run has read."""
+        return self._execution.redact(value)
+
     def is_connected(self, handle: str) -> bool:
         """Whether an edge leaves from a handle."""
         return any(handle == known for known, _target in self.plan.outgoing)
@@ -98,22 +150,63 @@ class Context:
             self.why = {}
         self.why[handle] = reason
 
+    def result(
+        self, outputs: Mapping[str, Any], handles: tuple[str, ...], elapsed_ms: float,
+        assigned: Mapping[str, Any] | None = None,
+    ) -> dict[str, Any]:  # fmt: skip
+        """What the journal holds of the node's success; `assigned` by default what was until now."""
+        data: dict[str, Any] = {"outputs": outputs, "handles": handles, "elapsed_ms": round(elapsed_ms, 3)}
+        if assigned or self.assigned:
+            data["variables"] = assigned or self.assigned
+        if self.why:
+            data["why"] = self.why
+        if self.plan.pinned:
+            data["pinned"] = True
+        return data
+
+    def failure(self, error: Mapping[str, Any]) -> dict[str, Any]:
+        """What the journal holds of the node's failure."""
+        data: dict[str, Any] = {"error": error}
+        if self.plan.spec.on_error != "stop":
+            data["handled"] = self.plan.spec.on_error
+        if self.assigned:
+            data["variables"] = self.assigned
+        return data
+
     def variable(self, name: str) -> Any:
         """Value of the nearest loop variable of that name, else of the run variable."""
         holder = self.scope.holder(name)
         if name not in holder:
             raise unknown_variable(name, self._execution.plan.document.variables)
-        return holder[name]
+        return readable(name, holder[name])
 
     def assign(self, variable: str, value: Any) -> None:
         """Set a run or loop variable, after a check of its type where the document declares one."""
         holder = self.scope.holder(variable)
         if holder is self._execution.root.names["vars"]:
             check_value(variable, value, self._execution.plan.document.variables)
+        self.note_assigned(variable, value)
+
+    def note_assigned(self, variable: str, value: Any) -> None:
+        """Set a variable whose value was checked."""
         self.scope.assign(variable, value)
         if self.assigned is None:
             self.assigned = {}
         self.assigned[variable] = value
+
+    def kept_among(self, names: Iterable[str]) -> tuple[str, ...]:
+        """The run variables of these names whose values are kept beyond the run; all of them for `*`."""
+        kept = self._execution.kept
+        if not kept:
+            return ()
+        wanted = set(names)
+        own = kept if "*" in wanted else kept & wanted
+        holder = self._execution.root.names["vars"]
+        return tuple(sorted(name for name in own if self.scope.holder(name) is holder))
+
+    async def keep(self, names: Sequence[str], work: Callable[[VariableView], O]) -> O:
+        """Do the node's work with the newest values of kept variables, in the commit that records it."""
+        return await keep(self._execution, self, names, work)
 
     def now(self) -> float:
         """Unix time in seconds, by the run's clock."""
@@ -133,9 +226,24 @@ class Context:
             return
         self._execution.emit(kind, self.path, self.attempt, data)
 
-    def service(self, protocol: type[S]) -> S:
+    def service(self, protocol: type[S], *, step: str | None = None) -> S:
         """The implementation of a protocol that this process offers."""
-        return self._execution.services.get(protocol)
+        found, recording = self._execution.services.get(protocol), self._execution.recording
+        if recording is None:
+            return found
+        return recording.service(protocol, found, self if step is None else StepCaller(self, step))
+
+    @property
+    def substeps(self) -> SubSteps:
+        """What the node has done within its attempts."""
+        if self._substeps is None:
+            self._substeps = NodeSubSteps(self._execution, self)
+        return self._substeps
+
+    @property
+    def seconds(self) -> float | None:
+        """The node's time-out."""
+        return self.plan.timeout
 
     @property
     def bodies(self) -> Bodies:

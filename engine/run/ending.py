@@ -18,6 +18,8 @@ class Ending:
         self.broken: BaseException | None = None
         self.suspended: tuple[str, ...] = ()
         """What the run waits for when nothing of it can go on: its turn ends, the run does not."""
+        self.deadline: float | None = None
+        """When a suspended run is taken up even if nothing has come (Unix time)."""
         self._ends: dict[int, tuple[str, dict[str, Any], dict[str, Any] | None]] = {}
         self._error: dict[str, Any] | None = None
         self._cancelled: str | None = None
@@ -50,7 +52,8 @@ class Ending:
     def event(self) -> tuple[str, dict[str, Any]]:
         """Type and data of the run's last event."""
         if self._suspends:
-            return "run.suspended", {"waiting": list(self.suspended)}
+            data: dict[str, Any] = {"waiting": list(self.suspended)}
+            return "run.suspended", data if self.deadline is None else {**data, "deadline": self.deadline}
         outputs = self._merge()
         if self._cancelled is not None:
             return "run.cancelled", {"reason": self._cancelled}

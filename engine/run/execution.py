@@ -11,24 +11,26 @@ from __future__ import annotations
 import asyncio
 import time
 from collections import deque
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping
 from typing import Any
 
-from interlace.engine.errors import Detached, NodeError, StoreError
-from interlace.engine.expressions import Missing, NodeOutputs
+from interlace.engine.errors import Detached, StoreError
+from interlace.engine.expressions import Missing, NodeOutputs, restore_clock, use_clock
 from interlace.engine.node import Bodies, RunInfo
 from interlace.engine.protocols import Clock, Journal, Services
+from interlace.engine.recording import Recording
 from interlace.engine.run import attempts
 from interlace.engine.run.bodies import BodyRunner
 from interlace.engine.run.context import Context
 from interlace.engine.run.ending import Ending
-from interlace.engine.run.faults import handled_failure
+from interlace.engine.run.faults import handled_failure, not_recorded
 from interlace.engine.run.plan import BREAK_INDEX, NodePlan, Plan
 from interlace.engine.run.result import Recorded, RunResult, error_of
 from interlace.engine.run.scope import Decided, Scope, ScopeEnd, ended_already
-from interlace.engine.run.secrets import redactor
+from interlace.engine.run.secrets import Secrets
 from interlace.engine.run.slots import Slots
 from interlace.engine.run.waiting import Waits
+from interlace.engine.run.watching import NodeWatcher, unwatched
 from interlace.engine.waits import Answer
 
 _TURN_SECONDS = 0.01
@@ -43,19 +45,24 @@ class Execution:
     def __init__(
         self, plan: Plan, info: RunInfo, names: Mapping[str, Any], *, journal: Journal, services: Services,
         clock: Clock, recorded: Mapping[str, Recorded] | None = None, answers: Mapping[str, Answer] | None = None,
+        recording: Recording | None = None, kept: Collection[str] = (),
     ) -> None:  # fmt: skip
         self.plan = plan
         self.info = info
         self.journal = journal
         self.services = services
         self.clock = clock
+        self.recording = recording
+        self.kept = frozenset(kept)  # run variables that outlive the run
         self.limit = plan.document.settings.max_concurrency
         self.recorded = dict(recorded or {})
         self.ending = Ending(child=info.depth > 0)
         self.draining = False
         self.fragile = 0
         """Attempts in hand whose work must not be done twice."""
-        self.redact = redactor(names.get("secrets"))
+        self.watcher: NodeWatcher = unwatched
+        self.secrets = given if isinstance(given := names.get("secrets"), Secrets) else Secrets()
+        self.redact = self.secrets.redact
         self._slots = Slots(self.limit)
         self._ready: deque[tuple[Scope, NodePlan]] = deque()
         self._decided: list[Decided] = []
@@ -109,11 +116,12 @@ class Execution:
 
     async def run(self) -> RunResult:
         """Run to the end. Cancelling the awaiting task cancels the run, which is then recorded as cancelled."""
-        timeout = self.plan.document.settings.timeout
-        timer = None
+        timeout, timer = self.plan.document.settings.timeout, None
         if timeout:
             left = timeout - (self.clock.now() - self.info.started_at)
             timer = asyncio.get_running_loop().call_later(max(left, 0.0), self._timed_out, timeout)
+            if left <= 0:  # its time passed while it was suspended: nothing more of it begins
+                self._timed_out(timeout)
         self.open_scope(self.root)
         try:
             await self._drive()
@@ -134,8 +142,7 @@ class Execution:
             self._start_ready(started + _TURN_SECONDS)
             # Results that come while the commit is under way belong to the next one.
             decided, self._decided = self._decided, []
-            commit = self.journal.commit()
-            if commit is not None:
+            if (commit := self.journal.commit()) is not None:
                 await commit
             elif time.perf_counter() - started > _TURN_SECONDS:
                 await asyncio.sleep(0)
@@ -145,16 +152,18 @@ class Execution:
                 continue
             if self.waits.stops_all(len(self._tasks)):
                 self.ending.suspended = tuple(self.waits.pending)
+                self.ending.deadline = self.waits.deadline()
                 return
             await self._sleep()
 
     def _start_ready(self, until: float) -> None:
         ready, count = self._ready, 0
+        start = self._start if self.recording is None else self._start_by_its_clock
         while ready:
             scope, plan = ready.popleft()
             if scope.is_over() or self.draining:
                 continue
-            self._start(scope, plan)
+            start(scope, plan)
             count += 1
             if not count & 31 and time.perf_counter() > until:
                 return
@@ -188,6 +197,15 @@ class Execution:
             self._slots.wait(scope, plan)
         else:
             self.start_task(scope, plan, attempts.run_attempts(self, scope, plan, path))
+
+    def _start_by_its_clock(self, scope: Scope, plan: NodePlan) -> None:
+        """Start a node whose expressions, in its task too, read a clock of their own."""
+        assert self.recording is not None
+        token = use_clock(self.recording.clock(scope.prefix + plan.id))
+        try:
+            self._start(scope, plan)
+        finally:
+            restore_clock(token)
 
     def start_task(self, scope: Scope, plan: NodePlan, work: Any) -> None:
         """Run a node's coroutine as a task of its scope."""
@@ -242,19 +260,16 @@ class Execution:
         scope, plan = context.scope, context.plan
         outputs = self.redact(outputs)
         handles = context.taken if context.taken is not None else plan.handles[:1]
-        data: dict[str, Any] = {"outputs": outputs, "handles": handles, "elapsed_ms": round(elapsed_ms, 3)}
-        if context.assigned:
-            data["variables"] = context.assigned
-        if context.why:
-            data["why"] = context.why
+        if context.recorded:
+            self._note_success(scope, plan, outputs, handles, context.why)
+            return
+        self.waits.requests.close(context.path, context.attempt)
+        data = context.result(outputs, handles, elapsed_ms)
         try:
             self.journal.append("node.succeeded", context.path, context.attempt, data)
         except StoreError as error:
-            if error.breaks_run:
-                raise
-            raise NodeError(
-                f"the outputs of {plan.id} cannot be recorded: {error}", kind="not_json"
-            ) from None
+            raise not_recorded(plan, error) from None
+        self.watcher(plan.spec.type, "succeeded", elapsed_ms / 1000)
         self._note_success(scope, plan, outputs, handles, context.why)
 
     def _note_success(
@@ -278,13 +293,9 @@ class Execution:
     def fail(self, context: Context, error: dict[str, Any]) -> None:
         """Record a node's final failure and apply its error policy."""
         scope, plan = context.scope, context.plan
-        handled = plan.spec.on_error if plan.spec.on_error != "stop" else None
         error = self.redact(error)
-        data: dict[str, Any] = {"error": error}
-        if handled is not None:
-            data["handled"] = handled
-        if context.assigned:
-            data["variables"] = context.assigned
+        self.waits.requests.close(context.path, context.attempt)
+        data = context.failure(error)
         try:
             self.journal.append("node.failed", context.path, context.attempt, data)
         except StoreError as fault:
@@ -292,7 +303,8 @@ class Execution:
                 raise
             del data["variables"]  # what cannot be recorded was never set
             self.journal.append("node.failed", context.path, context.attempt, data)
-        if handled is None:
+        self.watcher(plan.spec.type, "failed", None)
+        if plan.spec.on_error == "stop":
             self._end_scope(scope, "failed", error)
         else:
             self._note_handled(scope, plan, error)
@@ -351,15 +363,11 @@ class Execution:
         scope.ended = status
         self.waits.withdraw(scope)
         if scope.tasks:
-            current = asyncio.current_task()
-            for task in list(scope.tasks):
-                if task is not current:
-                    task.cancel()
+            for task in scope.tasks - {asyncio.current_task()}:
+                task.cancel()
         on_end, scope.on_end = scope.on_end, ended_already  # lets go of the scope at once
         on_end(status, error)
         self._wake()
-
-    # -- the end ------------------------------------------------------------------------------------------
 
     def _root_ended(self, status: ScopeEnd, error: dict[str, Any] | None) -> None:
         if status == "failed" and error is not None:
@@ -367,10 +375,8 @@ class Execution:
 
     def _timed_out(self, seconds: float) -> None:
         if self.root.ended is None:
-            error = error_of(
-                message=f"the run took longer than its time-out of {seconds:g} s", kind="timeout"
-            )
-            self._end_scope(self.root, "failed", error)
+            message = f"the run took longer than its time-out of {seconds:g} s"
+            self._end_scope(self.root, "failed", error_of(message=message, kind="timeout"))
 
     async def _finish(self) -> RunResult:
         if self._tasks:
@@ -382,14 +388,11 @@ class Execution:
         if self.ending.broken is not None:
             raise self.ending.broken
         kind, data = self.ending.event()
-        if kind == "run.suspended" and (seconds := self.plan.document.settings.timeout):
-            data["deadline"] = self.info.started_at + seconds
         self.journal.append(kind, "", 0, data)
         await self.commit()
         return self.ending.result(self.info.id)
 
     async def commit(self) -> None:
         """Make what was appended durable."""
-        commit = self.journal.commit()
-        if commit is not None:
+        if (commit := self.journal.commit()) is not None:
             await commit

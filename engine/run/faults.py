@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from interlace.engine.errors import NodeError, StoreError
+from interlace.engine.errors import NodeError, NodeTimeout, StoreError
 from interlace.engine.expressions import NodeOutputs, NullOutputs
 from interlace.engine.run.plan import NodePlan
 from interlace.engine.run.result import error_of
@@ -30,6 +30,24 @@ def as_error(failure: Exception, plan: NodePlan, path: str, attempt: int) -> dic
         f"{type(failure).__name__}: {failure} (a fault in node type {plan.spec.type}, not in the workflow)"
     )
     return error_of(message=message, kind="internal", node=plan.id, path=path, attempt=attempt)
+
+
+def too_long(plan: NodePlan) -> NodeTimeout:
+    """The error of an attempt that took longer than it may."""
+    return NodeTimeout(
+        f"{plan.id} took longer than its time-out of {plan.timeout or 0:g} s; set `timeout` on the node to allow more"
+    )
+
+
+def not_recorded(plan: NodePlan, error: StoreError) -> NodeError:
+    """The failure of a node whose outputs the journal does not take.
+
+    Raises:
+        StoreError: that is not the node's fault: the run cannot go on in this process.
+    """
+    if error.breaks_run:
+        raise error
+    return NodeError(f"the outputs of {plan.id} cannot be recorded: {error}", kind=error.code)
 
 
 def handled_failure(plan: NodePlan, error: dict[str, Any]) -> tuple[NodeOutputs, str]:

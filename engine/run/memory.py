@@ -7,6 +7,7 @@ from collections.abc import Mapping
 from typing import Any
 
 from interlace.engine.events import Event
+from interlace.engine.variables import Change
 
 
 class MemoryJournal:
@@ -14,6 +15,8 @@ class MemoryJournal:
 
     def __init__(self) -> None:
         self.events: list[Event] = []
+        self.kept: dict[str, Any] = {}
+        """Variables that are kept, as far as they were written."""
 
     def append(
         self, kind: str, path: str = "", attempt: int = 0, data: Mapping[str, Any] | None = None
@@ -23,6 +26,12 @@ class MemoryJournal:
 
     def commit(self) -> None:
         """Nothing to do: memory is all there is."""
+
+    async def change(self, change: Change) -> None:
+        """Change kept variables."""
+        written = change.compute({name: self.kept[name] for name in change.names if name in self.kept})
+        self.kept.update(written.values)
+        self.append(written.kind, change.path, change.attempt, written.data)
 
     def of(self, path: str) -> list[str]:
         """Types of the events at a path, in order."""

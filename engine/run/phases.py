@@ -92,6 +92,23 @@ def _refusal(node: str, answer: Answer) -> str:
     return f"{answer.by} did not confirm {node!r}{because}; it did not run"
 
 
+def place(work: Attempts) -> None:
+    """The node's pool: where this process does not serve it, the run's next turn is one of a host that does.
+
+    What stood before the node is over and recorded, so that the host goes on with the attempt itself.
+
+    Raises:
+        Suspend: the node runs elsewhere.
+    """
+    execution, pool, record = work.execution, work.plan.pool, work.record
+    if pool is None or (record is not None and record.wait is not None and record.wait.phase == "node"):
+        return
+    work.phase = "place"
+    if not execution.waits.serves(pool):
+        raise Suspend(Wanted(kind="place", ref=pool, request={"title": f"Run in pool {pool}", "pool": pool}))
+    execution.waits.take(record, "place", work.path)
+
+
 UNKNOWN_FORM: dict[str, Any] = {
     "type": "object",
     "properties": {"outputs": {"type": "object", "description": "What the node gave, if it is known."}},

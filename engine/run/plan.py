@@ -35,6 +35,8 @@ class NodePlan:
     resolve: Callable[[Names], Config] | None
     handles: tuple[str, ...]
     effects: Effects
+    asks_effects: bool
+    """Whether the effects are asked anew before each attempt."""
     timeout: float | None
     retry: Retry | None
     inline: bool
@@ -46,6 +48,10 @@ class NodePlan:
     """(handle, target index) of each edge out of the node; a negative index is $break or $continue."""
     body: BodyPlan | None = None
     null_fields: tuple[str, ...] = ()
+    pinned: bool = False
+    """Whether given outputs stand in for the node's work."""
+    pool: str | None = None
+    """The pool whose hosts run the node; None where any does."""
 
 
 @dataclass(slots=True, eq=False)
@@ -70,7 +76,24 @@ def compile_plan(document: Document, registry: Registry) -> Plan:
     Raises:
         InvalidDocument: a node's type or config cannot be used at all.
     """
-    return Plan(document, _compile_body(document.nodes, document.edges, registry))
+    root = _compile_body(document.nodes, document.edges, registry)
+    if document.settings.pool is not None:
+        _keep_in(root, document.settings.pool)
+    return Plan(document, root)
+
+
+def _keep_in(body: BodyPlan, pool: str) -> None:
+    """Let the nodes that do work stay in the workflow's pool, also after one that ran in another."""
+    for plan in body.nodes:
+        if not plan.inline and is_placeable(plan.spec, type(plan.node)):
+            plan.pool = plan.pool or pool
+        if plan.body is not None:
+            _keep_in(plan.body, pool)
+
+
+def is_placeable(spec: NodeSpec, node_type: type[Node[Any, Any]]) -> bool:
+    """Whether a node can have a pool: not what begins or ends the run, only waits, or only holds other nodes."""
+    return node_type.takes_slot and not node_type.container and spec.type not in ("START", "END")
 
 
 def plan_node(spec: NodeSpec, registry: Registry, index: int = 0) -> NodePlan:
@@ -85,7 +108,13 @@ def plan_node(spec: NodeSpec, registry: Registry, index: int = 0) -> NodePlan:
     except ValidationError as error:
         raise InvalidDocument([_problem(spec, entry) for entry in error.errors(include_url=False)]) from None
     node = node_type(config)
-    plain = spec.retry is None and spec.timeout is None and spec.wait is None and not spec.confirm
+    plain = (
+        spec.retry is None
+        and spec.timeout is None
+        and spec.wait is None
+        and spec.pool is None
+        and not spec.confirm
+    )
     return NodePlan(
         index=index,
         id=spec.id,
@@ -95,6 +124,7 @@ def plan_node(spec: NodeSpec, registry: Registry, index: int = 0) -> NodePlan:
         resolve=compile_config(config),
         handles=node.handles(),
         effects=spec.effects or node.effect(),
+        asks_effects=spec.effects is None and node_type.effects_of is not Node.effects_of,
         timeout=spec.timeout if spec.timeout is not None else node_type.timeout,
         retry=spec.retry,
         inline=node_type.inline and plain,
@@ -102,6 +132,7 @@ def plan_node(spec: NodeSpec, registry: Registry, index: int = 0) -> NodePlan:
         join_all=spec.join == "all",
         body=_compile_inside(node, spec, registry),
         null_fields=tuple(node_type.output_type.model_fields),
+        pool=spec.pool,
     )
 
 

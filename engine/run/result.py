@@ -6,7 +6,10 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
+from interlace.engine.document import Effects
 from interlace.engine.events import NodeStatus, RunStatus
+from interlace.engine.node import Output
+from interlace.engine.substeps import SubStep
 from interlace.engine.waits import Waiting
 
 
@@ -34,6 +37,8 @@ class Recorded:
     attempt: int = 1
     retries: int = 0
     """Attempts that failed and were followed by another; one that a crash interrupted is none of them."""
+    started: float | None = None
+    """When that attempt began (Unix time)."""
     outputs: dict[str, Any] | None = None
     handles: tuple[str, ...] = ("out",)
     error: dict[str, Any] | None = None
@@ -42,12 +47,26 @@ class Recorded:
     why: Mapping[str, str] = field(default_factory=dict)
     wait: Waiting | None = None
     """What the node waits for, if it is suspended."""
+    effects: Effects | None = None
+    """What an interruption of that attempt means, as it was known when it began."""
     confirmed: str | None = None
     """The hash of what a person has confirmed."""
     items: Mapping[int, str] = field(default_factory=dict)
     """An ITERATION's items that have ended: their status."""
     round: int = -1
     """The last round of a LOOP that has ended."""
+    requests: Mapping[str, Waiting] = field(default_factory=dict)
+    """By key: the requests of a node with several that it has not gone on with."""
+    substeps: Mapping[str, SubStep] = field(default_factory=dict)
+    """What an unfinished node has done within its attempts."""
+    heard: str = ""
+    """The id of the newest thing said to the run that the node has taken up."""
+
+
+def outputs_of(output: Output) -> dict[str, Any]:
+    """The outputs by name, by reference."""
+    extra = output.__pydantic_extra__
+    return {**output.__dict__, **extra} if extra else dict(output.__dict__)
 
 
 def error_of(

@@ -10,12 +10,26 @@ import asyncio
 from collections.abc import Callable, Mapping
 from typing import Any, Literal, NamedTuple
 
-from interlace.engine.expressions import Missing
+from interlace.engine.expressions import Missing, Names
 from interlace.engine.run.plan import BodyPlan, NodePlan
 
 ScopeEnd = Literal["done", "failed", "break", "continue", "abandoned"]
 _ABSENT = object()
 _DEFAULT = ("out",)
+
+
+class Layered:
+    """Names with some extra ones in front. Implements `Names`."""
+
+    __slots__ = ("_extra", "_rest")
+
+    def __init__(self, extra: Mapping[str, Any], rest: Names) -> None:
+        self._extra = extra
+        self._rest = rest
+
+    def lookup(self, root: str) -> object:
+        """The extra name, else what lies behind."""
+        return self._extra[root] if root in self._extra else self._rest.lookup(root)
 
 
 class Scope:

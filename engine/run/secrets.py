@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 from base64 import b64encode
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Iterator, Mapping
 from typing import Any
 from urllib.parse import quote, quote_plus
 
@@ -16,17 +16,26 @@ _SHORTEST = 4
 
 
 class Secrets(Mapping[str, str]):
-    """The secrets of one run: read from the environment one by one, when a field needs them."""
+    """The secrets of one run: read from the environment one by one, when a field needs them.
 
-    def __init__(self, environment: Environment) -> None:
+    Values that nodes reveal by other ways are told to `hide`.
+    """
+
+    def __init__(self, environment: Environment | None = None) -> None:
         self._environment = environment
         self._masks: dict[str, str] = {}
 
     def __getitem__(self, name: str) -> str:
+        if self._environment is None:
+            raise KeyError(name)
         value = self._environment.secret(name)
+        self.hide(name, value)
+        return value
+
+    def hide(self, name: str, value: str) -> None:
+        """Count a value as read: it is redacted from now on."""
         if len(value) >= _SHORTEST:
             self._masks.update(dict.fromkeys(_forms(value), f"[secrets.{name}]"))
-        return value
 
     def __iter__(self) -> Iterator[str]:
         raise ExpressionError("secrets cannot be listed; name the one you need")
@@ -52,16 +61,21 @@ class Secrets(Mapping[str, str]):
 
 
 def _forms(value: str) -> Iterator[str]:
-    """The value as it may stand in URLs, in JSON, and inside longer base64 (`user:password`) at any offset."""
-    yield from (value, quote(value, safe=""), quote_plus(value), json.dumps(value)[1:-1])
-    raw = value.encode()
+    """The value as it may stand in URLs, in JSON, as hex, and inside longer base64 (`user:password`) at any offset."""
+    raw = value.encode("utf-8", "surrogatepass")
+    yield from (
+        value,
+        quote(value, safe="", errors="surrogatepass"),
+        quote_plus(value, errors="surrogatepass"),
+    )
+    yield from (
+        json.dumps(value)[1:-1],
+        json.dumps(value, ensure_ascii=False)[1:-1],
+        raw.hex(),
+        raw.hex().upper(),
+    )
     for offset in range(3):
         encoded = b64encode(b"\0" * offset + raw).decode()
         whole = encoded[(offset * 8 + 5) // 6 : (offset + len(raw)) * 8 // 6]
         if len(whole) >= _SHORTEST:
             yield whole
-
-
-def redactor(secrets: object) -> Callable[[Any], Any]:
-    """What masks the secrets that a run has read; without any, values pass as they are."""
-    return secrets.redact if isinstance(secrets, Secrets) else lambda value: value

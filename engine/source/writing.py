@@ -53,6 +53,11 @@ def dump(document: Document, format: Literal["yaml", "json"] = "yaml") -> str:  
     data = _document(document)
     if format == "json":
         return json.dumps(data, indent=2, ensure_ascii=False) + "\n"
+    return dump_data(data)
+
+
+def dump_data(data: Any) -> str:
+    """Any JSON data as YAML in the same style; `read` of it gives equal data."""
     return yaml.dump(data, Dumper=_Dumper, sort_keys=False, allow_unicode=True, width=_WIDTH)
 
 

@@ -41,7 +41,7 @@ _SHAPE = {
     "bad_duration": Code("A duration is not 500ms, 30s, 10m, 2h, 3d or a number of seconds."),
     "bad_schema": Code("A JSON Schema is not valid."),
     "bad_default": Code("A default value does not match its type."),
-    "bad_trigger": Code("A trigger has no known type, or its fields cannot be read."),
+    "bad_trigger": Code("A trigger has no known type."),
 }
 
 _STRUCTURE = {
@@ -105,11 +105,17 @@ _RUN = {
     "variable_type": Code("A value of another type than the variable's is assigned."),
     "output_conflict": Code("Two ENDs that can both run set the same output."),
     "unknown_workflow": Code("There is no workflow of that name."),
+    "unbound_resource": Code("Whoever saves the workflow may not use a resource that it names.", "warning"),
     "recursion": Code("The workflow calls itself, directly or through others."),
     "call_depth": Code("Workflows call each other more than 10 levels deep."),
-    "inactive_trigger": Code("Triggers are kept, but this version does not start runs by them.", "warning"),
+    "duplicate_trigger": Code("Two triggers have the same id."),
+    "trigger_inputs": Code("The inputs that a trigger gives do not fit the workflow's."),
+    "event_loop": Code("The end of a workflow's run starts the workflow again.", "warning"),
     "chat_message": Code("A chat workflow does not declare the input `message`.", "warning"),
     "chat_answer": Code("No END of a chat workflow gives the output `answer`.", "warning"),
+    "no_pool_here": Code(
+        "The node does not run in a pool of its own: it only waits, holds other nodes, or begins or ends the run."
+    ),
     "failure_loop": Code("settings.on_failure names the workflow itself.", "warning"),
 }
 

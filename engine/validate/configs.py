@@ -10,6 +10,7 @@ from pydantic import ValidationError
 from interlace.engine.document import RESERVED, NodeSpec
 from interlace.engine.problems import nearest
 from interlace.engine.registry import NodeType, Registry
+from interlace.engine.run.plan import is_placeable
 from interlace.engine.source.wording import Fault, dotted, faults
 from interlace.engine.validate.edges import ERROR
 from interlace.engine.validate.graph import END, START, Entry, Graph
@@ -43,6 +44,12 @@ def check_nodes(graph: Graph, registry: Registry, report: Report) -> None:
             handles = entry.node.handles()
             entry.handles = handles if entry.spec.type == END else (*handles, ERROR)
         _check_body(entry, entry.type, report)
+        if entry.spec.pool is not None and not is_placeable(entry.spec, entry.type):
+            report.add(
+                "no_pool_here", f"{entry.spec.type} does no work of its own that a pool's hosts could do.", node=entry.id,
+                field="pool", occurrence=entry.occurrence,
+                fix="Set pool on the nodes inside it, or settings.pool on the workflow.",
+            )  # fmt: skip
         _check_schemas(entry, report)
 
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 
 from interlace.engine.collection import collection_paused
 from interlace.engine.document import Document
@@ -30,10 +30,15 @@ _OF_ON_ERROR = frozenset({"error_edge_without_branch", "unused_default_output"})
 
 @dataclass(frozen=True, slots=True)
 class Validation:
-    """What was found: problems in the order of the text, and the output schema of each node by id."""
+    """What was found: problems in the order of the text, and what an editor asks of each node, by id."""
 
     problems: tuple[Problem, ...]
     types: Mapping[str, Schema] = field(default_factory=dict)
+    """The output schema of each node."""
+    inside: Mapping[str, Mapping[str, Schema]] = field(default_factory=dict)
+    """The extra names of each body (item, index, loop, loop variables) with their types."""
+    handles: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
+    """The handles that edges may leave from, where they are known."""
 
     @property
     def valid(self) -> bool:
@@ -44,6 +49,11 @@ class Validation:
     def errors(self) -> Sequence[Problem]:
         """The problems that block running and publishing."""
         return [problem for problem in self.problems if problem.severity == "error"]
+
+    def with_more(self, problems: Sequence[Problem]) -> Validation:
+        """The same with problems that somebody else found, in the order of the text."""
+        every = sorted((*self.problems, *problems), key=lambda problem: problem.line or 0)
+        return replace(self, problems=tuple(every))
 
     def require(self) -> None:
         """Do nothing for a valid document.
@@ -65,8 +75,8 @@ def check(source: Source, registry: Registry, *, workflows: Workflows | None = N
         return found
     faulty = {(problem.node, _place(problem.field)) for problem in source.problems}
     rest = [problem for problem in found.problems if not _follows(problem, faulty)]
-    return Validation(
-        tuple(sorted((*source.problems, *rest), key=lambda problem: problem.line or 0)), found.types
+    return replace(
+        found, problems=tuple(sorted((*source.problems, *rest), key=lambda problem: problem.line or 0))
     )
 
 
@@ -123,8 +133,12 @@ def _validate(
     check_calls(graph, workflows, inference, report)
     check_failure_handler(graph, report)
     _ask_types(graph, report)
-    types = {entry.id: entry.output for entry in graph.entries if entry.output is not None}
-    return Validation(report.problems(), types)
+    return Validation(
+        report.problems(),
+        {entry.id: entry.output for entry in graph.entries if entry.output is not None},
+        {entry.id: entry.body.own_names for entry in graph.entries if entry.body is not None},
+        {entry.id: entry.handles for entry in graph.entries if entry.handles is not None},
+    )
 
 
 def _ask_types(graph: Graph, report: Report) -> None:

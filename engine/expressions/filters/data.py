@@ -24,6 +24,7 @@ from interlace.engine.expressions.budget import (
 )
 from interlace.engine.expressions.filters.text import count_of, text_of
 from interlace.engine.expressions.values import described, to_json
+from interlace.engine.json_text import read_json
 
 _MAX_PATTERN: Final = 1000
 _MAX_QUERY: Final = 2000
@@ -42,7 +43,7 @@ def fromjson(value: Any) -> Any:
     text = text_of(value, "fromjson")
     charge(len(text) * 2)
     try:
-        return orjson.loads(text)
+        return read_json(text)
     except (orjson.JSONDecodeError, RecursionError) as error:
         raise ExpressionError(f"{described(value)} is not JSON: {error}", kind="bad_json") from error
 

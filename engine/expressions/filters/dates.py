@@ -31,6 +31,13 @@ def restore_clock(token: Token[Callable[[], datetime] | None]) -> None:
     _clock.reset(token)
 
 
+def present(otherwise: Callable[[], float]) -> datetime:
+    """The moment that `now()` reads in this context; where no clock is set, the Unix time that `otherwise` gives."""
+    clock = _clock.get()
+    moment = clock() if clock is not None else datetime.fromtimestamp(otherwise(), UTC)
+    return _aware(moment, UTC)
+
+
 def now(tz: Any = "UTC") -> str:
     """The present moment in a time zone."""
     clock = _clock.get()
