@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from interlace.engine.errors import NodeError
-from interlace.resources.databases.url import DatabaseUrl, host_name
+from interlace.resources.databases.url import FILES, DatabaseUrl, host_name
 
 Address = ipaddress.IPv4Address | ipaddress.IPv6Address
 Network = ipaddress.IPv4Network | ipaddress.IPv6Network
@@ -27,7 +27,7 @@ _NEVER: tuple[Network, ...] = tuple(
     )
 )  # fmt: skip
 _NEVER_NAMES = ("metadata", "metadata.google.internal", "metadata.goog", "instance-data")
-_SIDE_FILES = ("-wal", "-shm", "-journal")
+_SIDE_FILES = ("-wal", "-shm", "-journal", ".wal", ".tmp")
 
 
 @dataclass(frozen=True, slots=True)
@@ -56,9 +56,9 @@ class Access:
     Args:
         allow: `host`, `host:port`, an address or CIDR (with or without port for an address), or a path of a file or
             directory (relative ones from `base_dir`). An entry that cannot be read raises ValueError.
-        refused_paths: files and directories no SQLite database may be in, whatever is allowed.
+        refused_paths: files and directories no database file may be in, whatever is allowed.
         refused_urls: databases that are never reached (the platform's own), as URLs; any driver options are ignored.
-        base_dir: where relative SQLite paths start.
+        base_dir: where relative paths of database files start.
     """
 
     def __init__(
@@ -87,7 +87,7 @@ class Access:
             NodeError: kind `blocked_address` where the operator does not allow it; `connection` where the host
                 has no address.
         """
-        if url.dialect == "sqlite":
+        if url.dialect in FILES:
             return Place(path=self._file(url))
         addresses = await _resolve(url.host, url.port)
         self._server(url, addresses)

@@ -22,7 +22,7 @@ class Report:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class TableInfo:
-    """A table or view; `schema` is empty for SQLite, `kind` is `table` or `view`."""
+    """A table or view; `schema` is empty for SQLite and for DuckDB's `main`, `kind` is `table` or `view`."""
 
     schema: str
     name: str
@@ -58,7 +58,14 @@ TABLES: dict[Dialect, str] = {
         FROM information_schema.tables WHERE table_schema = DATABASE() ORDER BY 1, 2""",
     "sqlite": """
         SELECT '' AS schema, name, type AS kind, '' AS description FROM sqlite_schema
-        WHERE type IN ('table', 'view') AND name NOT LIKE 'sqlite\\_%' ESCAPE '\\' ORDER BY 2""",
+        WHERE type IN ('table', 'view') AND name NOT LIKE 'sqlite\\_%' ESCAPE '\\'
+          AND name NOT IN (SELECT s.name FROM pragma_table_list s WHERE s.type = 'shadow') ORDER BY 2""",
+    "duckdb": """
+        SELECT CASE WHEN schema_name = 'main' THEN '' ELSE schema_name END AS schema, name, kind, coalesce(note, '') AS description
+        FROM (SELECT schema_name, table_name AS name, 'table' AS kind, comment AS note, database_name, internal FROM duckdb_tables()
+              UNION ALL
+              SELECT schema_name, view_name, 'view', comment, database_name, internal FROM duckdb_views()) AS found
+        WHERE NOT internal AND database_name = current_database() ORDER BY 1, 2""",
 }
 
 COLUMNS: dict[Dialect, str] = {
@@ -87,6 +94,20 @@ COLUMNS: dict[Dialect, str] = {
                '' AS description
         FROM pragma_table_xinfo(?1) t LEFT JOIN pragma_foreign_key_list(?1) f ON f."from" = t.name
         WHERE t.hidden <> 1 GROUP BY t.cid ORDER BY t.cid""",
+    "duckdb": """
+        SELECT c.column_name AS name, c.data_type AS type, c.is_nullable AS nullable,
+               coalesce((SELECT CASE min(CASE k.constraint_type WHEN 'PRIMARY KEY' THEN 1 WHEN 'FOREIGN KEY' THEN 2 ELSE 3 END)
+                                WHEN 1 THEN 'primary' WHEN 2 THEN 'foreign' ELSE 'unique' END
+                         FROM duckdb_constraints() k
+                         WHERE k.table_oid = c.table_oid AND k.database_oid = c.database_oid
+                           AND k.constraint_type IN ('PRIMARY KEY', 'FOREIGN KEY', 'UNIQUE')
+                           AND list_contains(k.constraint_column_names, c.column_name)
+                         HAVING count(*) > 0), '') AS key,
+               coalesce(c.comment, '') AS description
+        FROM duckdb_columns() c
+        WHERE c.database_name = current_database() AND NOT c.internal
+          AND $1 IN (c.schema_name || '.' || c.table_name, CASE WHEN c.schema_name = 'main' THEN c.table_name END)
+        ORDER BY c.column_index""",
 }
 
 RIGHTS: dict[Dialect, str] = {
@@ -101,6 +122,7 @@ RIGHTS: dict[Dialect, str] = {
         SELECT version() AS version, privilege_type AS privilege FROM information_schema.user_privileges
         WHERE grantee = CONCAT('''', REPLACE(CURRENT_USER(), '@', '''@'''), '''')""",
     "sqlite": "SELECT sqlite_version() AS version",
+    "duckdb": "SELECT version() AS version",
 }
 
 _POSTGRES_WARNINGS = {

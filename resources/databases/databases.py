@@ -2,39 +2,43 @@
 
 from __future__ import annotations
 
-import asyncio
-from collections.abc import Awaitable, Callable, Iterable, Mapping, Sequence
-from concurrent.futures import ThreadPoolExecutor
-from functools import partial
+import time
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, TypeVar
+from typing import TYPE_CHECKING
 
 from interlace.engine.errors import NodeError
-from interlace.resources.databases import catalog, sqlite
+from interlace.engine.protocols import Files
+from interlace.resources.databases import catalog
 from interlace.resources.databases.access import Access, Place
 from interlace.resources.databases.catalog import ColumnInfo, Report, TableInfo
+from interlace.resources.databases.export import MEDIA_TYPES, Exported, Format, RowWriter
+from interlace.resources.databases.faults import discreet
 from interlace.resources.databases.flight import Flight, Stream
 from interlace.resources.databases.identifiers import common_columns, quoted, quoted_table
-from interlace.resources.databases.parameters import Bound, bind, insert
-from interlace.resources.databases.pool import Pool
+from interlace.resources.databases.parameters import bind, insert
+from interlace.resources.databases.relations import COLUMNS_OF, OWN_FUNCTIONS, RELATIONS, Known, known
 from interlace.resources.databases.result import Collector, QueryResult, WriteResult
+from interlace.resources.databases.servers import Servers
 from interlace.resources.databases.url import DatabaseUrl, Dialect
+from interlace.resources.databases.views import GENERATED, VIEWS, widened
 
 if TYPE_CHECKING:
-    from interlace.resources.databases import mysql, policy, postgres
+    from interlace.resources.databases import policy
+    from interlace.resources.databases.hiding import Hidden
 
 MAX_ROWS = 1_000
 MAX_BYTES = 16_000_000
+MAX_EXPORTED_ROWS = 10_000_000
+MAX_EXPORTED_BYTES = 4_000_000_000
 TIMEOUT_S = 300.0
-POOL_SIZE = 4
 MAX_INSERT_ROWS = 100_000
 
-_THREADS = 16
 _BATCH_ROWS = 500
 _BATCH_VALUES = 30_000
-_LOOK_UP_S = 30.0
-
-T = TypeVar("T")
+_KNOWN_S = 60.0
 
 
 class Databases:
@@ -61,9 +65,8 @@ class Databases:
         self._access = Access(
             allow=allow, refused_paths=refused_paths, refused_urls=refused_urls, base_dir=base_dir
         )
-        self._threads = ThreadPoolExecutor(_THREADS, thread_name_prefix="interlace-database")
-        self._postgres: dict[DatabaseUrl, Pool[postgres.Connection]] = {}
-        self._mysql: dict[DatabaseUrl, Pool[mysql.Connection]] = {}
+        self._servers = Servers()
+        self._known: dict[tuple[DatabaseUrl, Hidden], tuple[float, Known]] = {}
 
     async def query(
         self,
@@ -76,6 +79,7 @@ class Databases:
         timeout: float = TIMEOUT_S,  # noqa: ASYNC109 - the deadline must cancel the query at the server, too
         stream: Stream | None = None,
         tables: frozenset[str] | None = None,
+        hidden: Hidden | None = None,
     ) -> QueryResult:
         """Rows of one statement that only reads.
 
@@ -88,39 +92,49 @@ class Databases:
             timeout: seconds until the query is cancelled.
             stream: takes the rows in batches; the result then holds none.
             tables: the only tables that may be named, where the caller limits them.
+            hidden: tables and columns that may not be named, nor given unnamed.
 
         Raises:
             NodeError: kinds `database_url`, `blocked_address`, `sql_refused`, `parameters`, `connection`, `timeout`,
                 `sql_error`, `permission`, `deadlock`, `serialization`, `overloaded`.
         """
         address = DatabaseUrl.parse(url)
-        _checked(address.dialect, sql, "read", tables)
-        bound = bind(address.dialect, sql, parameters or {})
-        place = await self._access.check(address)
+        _checked(address.dialect, sql, "read", tables, hidden)
+        bind(address.dialect, sql, parameters or {})
+        passed = await self._passed(address, sql, "read", tables, hidden)
+        bound = bind(address.dialect, passed.sql, parameters or {})
         collector = Collector(max_rows=max_rows, max_bytes=max_bytes, keep=stream is None)
         flight = Flight(timeout, stream)
-        if address.dialect == "postgresql":
-            from interlace.resources.databases import postgres  # noqa: PLC0415 - a driver is loaded by the first who uses it
-
-            await self._on_postgres(
-                address,
-                place,
-                flight,
-                lambda lease: postgres.read(lease, bound, collector, flight),
-            )
-        elif address.dialect == "mysql":
-            from interlace.resources.databases import mysql  # noqa: PLC0415 - a driver is loaded by the first who uses it
-
-            await self._on_mysql(
-                address,
-                place,
-                flight,
-                lambda lease: mysql.read(lease, bound, collector, flight),
-            )
-        else:
-            work = partial(sqlite.read, _path(place), bound, collector, flight)
-            await self._in_thread(work, flight, writes=False)
+        with _discreet(hidden):
+            await self._servers.read(address, passed.place, bound, collector, flight, hidden=passed.hidden)
         return collector.result()
+
+    async def export(
+        self,
+        url: str,
+        sql: str,
+        parameters: Mapping[str, object] | None = None,
+        *,
+        files: Files,
+        name: str,
+        how: Format = "jsonl",
+        max_rows: int = MAX_EXPORTED_ROWS,
+        max_bytes: int = MAX_EXPORTED_BYTES,
+        timeout: float = TIMEOUT_S,  # noqa: ASYNC109 - see query
+        hidden: Hidden | None = None,
+    ) -> Exported:
+        """The rows of a query as a file, of which memory holds a batch at a time; raises as `query`, and StoreError."""
+        async with files.stream(name=f"{name}.{how}", media_type=MEDIA_TYPES[how]) as stream:
+            writer = RowWriter(stream, how)
+            found = await self.query(
+                url, sql, parameters, max_rows=max_rows, max_bytes=max_bytes, timeout=timeout, stream=writer.take,
+                hidden=hidden,
+            )  # fmt: skip
+            await writer.end(found.columns)
+        assert stream.value is not None
+        return Exported(
+            file=stream.value, columns=found.columns, row_count=found.row_count, truncated=found.truncated
+        )
 
     async def execute(
         self,
@@ -133,6 +147,7 @@ class Databases:
         max_bytes: int = MAX_BYTES,
         timeout: float = TIMEOUT_S,  # noqa: ASYNC109 - see query
         tables: frozenset[str] | None = None,
+        hidden: Hidden | None = None,
     ) -> WriteResult:
         """Do one INSERT, UPDATE, DELETE or MERGE (with `allow_ddl` also CREATE, ALTER, DROP, TRUNCATE).
 
@@ -143,11 +158,26 @@ class Databases:
             NodeError: as `query`, and `constraint`.
         """
         address = DatabaseUrl.parse(url)
-        found = _checked(address.dialect, sql, "ddl" if allow_ddl else "write", tables)
-        bound = bind(address.dialect, sql, parameters or {})
-        place = await self._access.check(address)
+        purpose: policy.Purpose = "ddl" if allow_ddl else "write"
+        _checked(address.dialect, sql, purpose, tables, hidden)
+        bind(address.dialect, sql, parameters or {})
+        passed = await self._passed(address, sql, purpose, tables, hidden)
+        bound = bind(address.dialect, passed.sql, parameters or {})
         collector = Collector(max_rows=max_rows, max_bytes=max_bytes)
-        return await self._write(address, place, [bound], collector, timeout, ddl=found.purpose == "ddl")
+        try:
+            with _discreet(hidden):
+                return await self._servers.write(
+                    address,
+                    passed.place,
+                    [bound],
+                    collector,
+                    timeout,
+                    found=passed.found,
+                    hidden=passed.hidden,
+                )
+        finally:
+            if passed.found.purpose == "ddl":
+                self._known.clear()
 
     async def insert_many(
         self,
@@ -157,6 +187,7 @@ class Databases:
         *,
         timeout: float = TIMEOUT_S,  # noqa: ASYNC109 - see query
         tables: frozenset[str] | None = None,
+        hidden: Hidden | None = None,
     ) -> WriteResult:
         """Insert rows, all or none; each must have the columns of the first.
 
@@ -175,22 +206,31 @@ class Databases:
         target = quoted_table(address.dialect, table)
         names = ", ".join(quoted(address.dialect, column) for column in columns)
         head = f"INSERT INTO {target} ({names}) VALUES "  # noqa: S608 - quoted and checked identifiers
-        _checked(address.dialect, head + f"({', '.join(['NULL'] * len(columns))})", "write", tables)
-        place = await self._access.check(address)
+        shape = head + f"({', '.join(['NULL'] * len(columns))})"
+        passed = await self._passed(address, shape, "write", tables, hidden)
         per_batch = max(1, min(_BATCH_ROWS, _BATCH_VALUES // len(columns)))
         statements = [
             insert(address.dialect, head, columns, rows[start : start + per_batch])
             for start in range(0, len(rows), per_batch)
         ]
         collector = Collector(max_rows=0, max_bytes=0)
-        return await self._write(address, place, statements, collector, timeout, ddl=False)
+        with _discreet(hidden):
+            return await self._servers.write(
+                address,
+                passed.place,
+                statements,
+                collector,
+                timeout,
+                found=passed.found,
+                hidden=passed.hidden,
+            )
 
     async def check(self, url: str) -> Report:
         """Try the connection and say what its user may do beyond reading; raises nothing for an unreachable one."""
         try:
             address = DatabaseUrl.parse(url)
             place = await self._access.check(address)
-            facts = await self._look_up(address, place, catalog.RIGHTS[address.dialect], ())
+            facts = await self._servers.look_up(address, place, catalog.RIGHTS[address.dialect], ())
         except NodeError as error:
             return Report(reachable=False, error=error.message)
         return catalog.report(address.dialect, facts)
@@ -200,7 +240,7 @@ class Databases:
         address = DatabaseUrl.parse(url)
         place = await self._access.check(address)
         values = (address.schema,) if address.dialect == "postgresql" else ()
-        found = await self._look_up(address, place, catalog.TABLES[address.dialect], values)
+        found = await self._servers.look_up(address, place, catalog.TABLES[address.dialect], values)
         return [TableInfo(**row) for row in found]
 
     async def columns(self, url: str, table: str) -> list[ColumnInfo]:
@@ -208,129 +248,92 @@ class Databases:
         address = DatabaseUrl.parse(url)
         place = await self._access.check(address)
         name = quoted_table("postgresql", table) if address.dialect == "postgresql" else table
-        found = await self._look_up(address, place, catalog.COLUMNS[address.dialect], (name,))
+        found = await self._servers.look_up(address, place, catalog.COLUMNS[address.dialect], (name,))
         return [ColumnInfo(**(row | {"nullable": bool(row["nullable"])})) for row in found]
 
     async def close(self) -> None:
         """Close every resting connection; operations on their way end by themselves."""
-        for pool in self._postgres.values():
-            pool.close()
-        for other in self._mysql.values():
-            other.close()
-        self._threads.shutdown(wait=False, cancel_futures=True)
+        await self._servers.close()
 
-    async def _write(
+    async def hides(self, url: str, hidden: Hidden) -> Hidden:
+        """What is hidden in a database all in all: views over it, and tables that inherit from it, count as it does."""
+        address = DatabaseUrl.parse(url)
+        return (await self._look(address, await self._access.check(address), hidden)).hidden
+
+    async def _look(
+        self, address: DatabaseUrl, place: Place, hidden: Hidden, *, afresh: bool = False
+    ) -> Known:
+        kept = self._known.get((address, hidden))
+        now = time.monotonic()
+        if kept is not None and kept[0] > now and not afresh:
+            return kept[1]
+        dialect = address.dialect
+        views = await self._servers.look_up(address, place, VIEWS[dialect], ())
+        generated = (
+            await self._servers.look_up(address, place, GENERATED[dialect], ()) if hidden.columns else []
+        )
+        wider = widened(dialect, hidden, views, generated)
+        relations = await self._servers.look_up(address, place, RELATIONS[dialect], ())
+        columns = [
+            row
+            for owner in sorted({owner for owner, _ in wider.columns} - wider.tables)
+            for row in await self._servers.look_up(address, place, COLUMNS_OF[dialect], (owner,))
+        ]
+        functions = await self._servers.look_up(address, place, OWN_FUNCTIONS[dialect], ())
+        found = known(dialect, wider, relations, columns, functions)
+        self._known = {key: entry for key, entry in self._known.items() if entry[0] > now}
+        self._known[address, hidden] = (now + _KNOWN_S, found)
+        return found
+
+    async def _passed(
         self,
         address: DatabaseUrl,
-        place: Place,
-        statements: list[Bound],
-        collector: Collector,
-        seconds: float,
-        *,
-        ddl: bool,
-    ) -> WriteResult:
-        flight = Flight(seconds)
-        if address.dialect == "postgresql":
-            from interlace.resources.databases import postgres  # noqa: PLC0415 - a driver is loaded by the first who uses it
+        sql: str,
+        purpose: policy.Purpose,
+        tables: frozenset[str] | None,
+        hidden: Hidden | None,
+    ) -> _Passed:
+        """What is sent, and where to, once the policy and the access list let it."""
+        found = _checked(address.dialect, sql, purpose, tables, hidden)
+        place = await self._access.check(address)
+        if not hidden:
+            return _Passed(place, found, sql, None)
+        from interlace.resources.databases.narrowed import narrowed  # noqa: PLC0415 - see _checked
 
-            return await self._on_postgres(
-                address,
-                place,
-                flight,
-                lambda lease: postgres.write(lease, statements, collector, flight),
-                writes=True,
-            )
-        if address.dialect == "mysql":
-            from interlace.resources.databases import mysql  # noqa: PLC0415 - a driver is loaded by the first who uses it
+        with _discreet(hidden):
+            looked = await self._look(address, place, hidden)
+        found = _checked(address.dialect, sql, purpose, tables, looked.hidden)
+        try:
+            sent = narrowed(address.dialect, sql, looked)
+        except NodeError:  # a table that came into being since
+            with _discreet(hidden):
+                looked = await self._look(address, place, hidden, afresh=True)
+            found = _checked(address.dialect, sql, purpose, tables, looked.hidden)
+            sent = narrowed(address.dialect, sql, looked)
+        return _Passed(place, found, sent, looked.hidden)
 
-            return await self._on_mysql(
-                address,
-                place,
-                flight,
-                lambda lease: mysql.write(lease, statements, collector, flight, reusable=not ddl),
-                writes=True,
-            )
-        mode: sqlite.Mode = "rwc" if ddl else "rw"
-        work = partial(sqlite.write, _path(place), statements, collector, flight, mode)
-        return await self._in_thread(work, flight, writes=True)
 
-    async def _look_up(
-        self, address: DatabaseUrl, place: Place, sql: str, values: tuple[object, ...]
-    ) -> list[dict[str, Any]]:
-        flight = Flight(_LOOK_UP_S)
-        if address.dialect == "postgresql":
-            from interlace.resources.databases import postgres  # noqa: PLC0415 - a driver is loaded by the first who uses it
+@dataclass(frozen=True, slots=True)
+class _Passed:
+    place: Place
+    found: policy.Statement
+    sql: str
+    hidden: Hidden | None
 
-            return await self._on_postgres(
-                address, place, flight, lambda lease: postgres.look_up(lease, sql, values)
-            )
-        if address.dialect == "mysql":
-            from interlace.resources.databases import mysql  # noqa: PLC0415 - a driver is loaded by the first who uses it
 
-            return await self._on_mysql(
-                address, place, flight, lambda lease: mysql.look_up(lease, flight, sql, values)
-            )
-        work = partial(sqlite.look_up, _path(place), sql, values)
-        return await self._in_thread(work, flight, writes=False)
-
-    async def _on_postgres(
-        self,
-        address: DatabaseUrl,
-        place: Place,
-        flight: Flight,
-        work: Callable[[postgres.Lease], Awaitable[T]],
-        *,
-        writes: bool = False,
-    ) -> T:
-        from interlace.resources.databases import postgres  # noqa: PLC0415 - a driver is loaded by the first who uses it
-
-        pool = self._postgres.setdefault(address, Pool(POOL_SIZE, postgres.close))
-
-        async def run() -> T:
-            async with pool:
-                return await work(postgres.Lease(pool, address, place))
-
-        task = asyncio.ensure_future(run())
-        flight.on_stop(task.cancel)
-        return await flight.land(task, writes=writes)
-
-    async def _on_mysql(
-        self,
-        address: DatabaseUrl,
-        place: Place,
-        flight: Flight,
-        work: Callable[[mysql.Lease], T],
-        *,
-        writes: bool = False,
-    ) -> T:
-        from interlace.resources.databases import mysql  # noqa: PLC0415 - a driver is loaded by the first who uses it
-
-        pool = self._mysql.setdefault(address, Pool(POOL_SIZE, mysql.close))
-
-        async def run() -> T:
-            async with pool:
-                lease = mysql.Lease(pool, address, place)
-                lease.take()
-                try:
-                    return await asyncio.wrap_future(self._threads.submit(work, lease))
-                finally:
-                    lease.put()
-
-        return await flight.land(asyncio.ensure_future(run()), writes=writes)
-
-    async def _in_thread(self, work: Callable[[], T], flight: Flight, *, writes: bool) -> T:
-        future = asyncio.wrap_future(self._threads.submit(work))
-        return await flight.land(future, writes=writes)
+@contextmanager
+def _discreet(hidden: Hidden | None) -> Iterator[None]:
+    try:
+        yield
+    except NodeError as error:
+        if hidden:
+            discreet(error, hidden)
+        raise
 
 
 def _checked(
-    dialect: Dialect, sql: str, purpose: policy.Purpose, tables: frozenset[str] | None
+    dialect: Dialect, sql: str, purpose: policy.Purpose, tables: frozenset[str] | None, hidden: Hidden | None
 ) -> policy.Statement:
     from interlace.resources.databases import policy  # noqa: PLC0415 - its SQL parser is loaded by the first statement
 
-    return policy.check(dialect, sql, purpose, tables)
-
-
-def _path(place: Place) -> Path:
-    assert place.path is not None
-    return place.path
+    return policy.check(dialect, sql, purpose, tables, hidden)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import sqlite3
 from typing import TYPE_CHECKING
 
@@ -10,6 +11,15 @@ from interlace.engine.errors import NodeError
 if TYPE_CHECKING:
     import psycopg
     import pymysql
+
+    from interlace.resources.databases.hiding import Hidden
+
+
+class ServerError(NodeError):
+    """What a server said; `brief` leaves out the details, in which it repeats rows and names columns."""
+
+    brief: str = ""
+
 
 _POSTGRES_CLASSES = {
     "08": "connection", "23": "constraint", "28": "connection", "3D": "connection", "53": "overloaded",
@@ -33,6 +43,11 @@ _MYSQL_FINAL = frozenset({1044, 1045, 1049, 1698})
 _MYSQL_CLIENT = range(2000, 3000)
 _RETRYABLE = frozenset({"deadlock", "serialization", "connection", "overloaded"})
 _SQLITE_AUTH = sqlite3.SQLITE_AUTH
+_DUCKDB_FILES = {
+    "missing": "There is no such database file; a statement with 'allow_ddl' creates it.",
+    "unreadable": "The file cannot be opened as a database of DuckDB: it is another file, or of a newer version.",
+    "moved": "The path of the database file changed while it was opened.",
+}
 _WHAT = {
     "connection": "The database cannot be reached",
     "constraint": "The database refused the rows",
@@ -42,6 +57,7 @@ _WHAT = {
     "permission": "The database user may not do this",
     "sql_refused": "The statement is not allowed: the transaction only reads",
     "sql_error": "The database does not accept the statement",
+    "memory_limit": "The statement needs more memory than it may take",
     "timeout": "The statement was cancelled by the database",
 }
 
@@ -58,9 +74,10 @@ def postgres_fault(error: psycopg.Error, position: str = "") -> NodeError:
     text = error.diag.message_primary or _first_line(error)
     details = [error.diag.message_detail, error.diag.message_hint]
     message = ". ".join(part.rstrip(".") for part in [text, *details] if part)
-    return _fault(
-        kind, message, f"SQLSTATE {state}" if state else "", position, final=state[:2] in _POSTGRES_FINAL
-    )
+    code = f"SQLSTATE {state}" if state else ""
+    fault = _fault(kind, message, code, position, final=state[:2] in _POSTGRES_FINAL)
+    fault.brief = _fault(kind, text, code, position, final=False).message
+    return fault
 
 
 def mysql_fault(error: pymysql.err.Error, position: str = "") -> NodeError:
@@ -101,6 +118,34 @@ def sqlite_fault(error: sqlite3.Error | sqlite3.Warning) -> NodeError:
     return _fault(kind, text, "", "", final=False)
 
 
+_DUCKDB = {
+    "ConstraintException": "constraint", "TransactionException": "serialization", "PermissionException": "sql_refused",
+    "InterruptException": "timeout", "OutOfMemoryException": "memory_limit", "MemoryError": "memory_limit",
+    "Refused": "sql_refused",
+}  # fmt: skip
+_DUCKDB_BROKEN = frozenset(
+    {"FatalException", "InternalException", "SerializationException", "ConnectionException"}
+)
+
+
+def duckdb_fault(name: str, text: str) -> NodeError:
+    """The NodeError of an exception of DuckDB, by the name of its class."""
+    if name == "Refused" and text in _DUCKDB_FILES:
+        return NodeError(_DUCKDB_FILES[text], kind="connection", retryable=False)
+    text = text.strip().partition("\n")[0]
+    head, _, rest = text.partition("Error: ")
+    text = rest if head and rest and len(head.split()) <= 2 else text  # noqa: PLR2004 - `Binder Error: …`
+    kind = _DUCKDB.get(name, "sql_error")
+    if name == "IOException":
+        busy = "lock" in text
+        return _fault("overloaded" if busy else "connection", text, "", "", final=not busy)
+    if name in _DUCKDB_BROKEN or (name == "InvalidInputException" and "valid DuckDB database" in text):
+        return _fault("connection", text, "", "", final=True)
+    if "read-only mode" in text:
+        kind = "sql_refused"
+    return _fault(kind, text, "", "", final=False)
+
+
 def out_of_time(seconds: float, *, wrote: bool) -> NodeError:
     """The error of an operation that its deadline ended."""
     after = "; nothing was changed" if wrote else ""
@@ -118,10 +163,26 @@ def unknown_outcome(cause: NodeError) -> NodeError:
     )
 
 
-def _fault(kind: str, text: str, code: str, position: str, *, final: bool) -> NodeError:
+def discreet(error: NodeError, hidden: Hidden) -> NodeError:
+    """The error without what a server says of hidden tables and columns, and of rows that may hold their values."""
+    if not isinstance(error, ServerError):
+        return error
+    text = error.brief
+    if error.kind == "constraint" or any(
+        re.search(rf"(?<!\w){re.escape(name)}(?!\w)", text, re.IGNORECASE) for name in hidden.names
+    ):
+        text = f"{_WHAT[error.kind]}; its words are left out, as they may tell of what is not visible here."
+    error.message = text
+    error.args = (text,)
+    return error
+
+
+def _fault(kind: str, text: str, code: str, position: str, *, final: bool) -> ServerError:
     where = ", ".join(part for part in (position, code) if part)
     message = f"{_WHAT[kind]}: {text.strip().rstrip('.')}" + (f" ({where})." if where else ".")
-    return NodeError(message, kind=kind, retryable=kind in _RETRYABLE and not final)
+    fault = ServerError(message, kind=kind, retryable=kind in _RETRYABLE and not final)
+    fault.brief = message
+    return fault
 
 
 def _first_line(error: Exception) -> str:

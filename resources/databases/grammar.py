@@ -30,7 +30,7 @@ READ_NODES = _words("""
     JSONBContainsAnyTopKeys JSONBContainsAllTopKeys JSONBDeleteAtPath ArrayContainsAll ArrayContainedBy ArrayOverlaps
     Array List Anonymous BitString HexString ByteString RawString National ColumnDef FormatJson JSONKeyValue JSONColumnDef
     JSONSchema Ordinality Overlaps Adjacent ExtendsLeft ExtendsRight Partition Introducer
-    Distance Pow SafeDivide ToMap Struct Lambda JSONValue IndexTableHint LimitOptions
+    Distance Pow SafeDivide ToMap Struct Lambda Comprehension JSONValue IndexTableHint LimitOptions
 """)
 WRITE_NODES = READ_NODES | _words("Insert Update Delete Merge When Whens Returning OnConflict Schema")
 DDL_NODES = WRITE_NODES | _words("""
@@ -56,6 +56,7 @@ NAMELESS = _words("""
     JSONBContainsAllTopKeys JSONBDeleteAtPath ArrayContainsAll ArrayContainedBy ArrayOverlaps Array List Interval
     RegexpLike RegexpILike Collate Pow TimeToStr StrToTime StrToDate JSONArrayContains UnixToTime CharacterLength
        Lag Lead FirstValue LastValue NthValue Concat Coalesce Lower Upper Length Abs Round
+    AnyValue Max Min ArgMax ArgMin ApproxQuantile PercentileCont PercentileDisc Map
     UtcDate UtcTime UtcTimestamp Rand Sqrt ToChar ToNumber Chr
     TsOrDsAdd DateDiff TsOrDsDiff Date Timestamp Day Month Year Quarter Week DayOfMonth DayOfWeek DayOfYear
 """)
@@ -133,16 +134,62 @@ _SQLITE = _words("""
     soundex sqlite_version match bm25 highlight snippet regexp concat concat_ws format generate_series
     unhex nullif median percentile
 """)
+# Without those that make text of any length out of little (repeat, lpad, …): they are in _COMMON, and the memory limit of
+# the process is what holds them.
+_DUCKDB = _words("""
+    age century date_add date_diff date_part date_sub date_trunc datediff datepart datesub datetrunc day dayname dayofmonth
+    dayofweek dayofyear decade epoch epoch_ms epoch_ns epoch_us era from_days hour isodow isoyear julian last_day make_date
+    make_time make_timestamp make_timestamptz microsecond millennium millisecond minute month monthname nanosecond quarter
+    second strftime strptime time_bucket timezone timezone_hour timezone_minute to_centuries to_days to_decades to_hours
+    to_microseconds to_milliseconds to_minutes to_months to_quarters to_seconds to_timestamp to_weeks to_years today
+    transaction_timestamp try_strptime week weekday weekofyear year yearweek
+    array_extract array_slice bar base64 bin bit_length contains damerau_levenshtein editdist3 ends_with from_base64
+    from_hex greatest_common_divisor hamming hash instr jaccard jaro_similarity jaro_winkler_similarity lcase left_grapheme
+    length_grapheme levenshtein like_escape md5 mismatches nfc_normalize not_ilike_escape not_like_escape ord parse_dirname
+    parse_dirpath parse_filename parse_path prefix printf regexp_escape regexp_extract regexp_extract_all
+    regexp_full_match regexp_matches regexp_replace regexp_split_to_array right_grapheme sha1 sha256 split split_part
+    starts_with str_split str_split_regex string_split string_split_regex string_to_array strip_accents strlen strpos
+    substring_grapheme suffix to_base to_base64 to_binary to_hex ucase unbin unicode url_decode url_encode
+    acosh add asinh atanh bit_count cbrt cosh div divide even factorial fdiv fmod gamma gcd isfinite isinf isnan lcm
+    least_common_multiple lgamma multiply nextafter signbit sinh subtract tanh trunc xor
+    any_value approx_count_distinct approx_quantile approx_top_k arbitrary arg_max arg_max_null arg_min arg_min_null argmax
+    argmin array_agg bit_and bit_or bit_xor bool_and bool_or corr count_if count_star countif covar_pop covar_samp entropy
+    favg first fsum geometric_mean geomean group_concat histogram kahan_sum kurtosis kurtosis_pop last list listagg mad
+    max_by mean median min_by mode product quantile quantile_cont quantile_disc regr_avgx regr_avgy regr_count
+    regr_intercept regr_r2 regr_slope regr_sxx regr_sxy regr_syy reservoir_quantile sem skewness stddev stddev_pop
+    stddev_samp string_agg sumkahan var_pop var_samp variance percentile_cont percentile_disc
+    array_append array_cat array_concat array_contains array_distance array_cosine_similarity array_inner_product
+    array_distinct array_filter array_has array_has_all array_has_any array_indexof array_intersect array_length
+    array_pop_back array_pop_front array_position array_prepend array_push_back array_push_front array_reverse
+    array_reverse_sort array_sort array_to_string array_transform array_unique array_value array_zip cardinality
+    element_at flatten generate_series generate_subscripts grade_up len list_any_value list_append list_avg list_cat
+    list_concat list_contains list_count list_cosine_similarity list_distance list_distinct list_extract list_filter
+    list_first list_has list_has_all list_has_any list_indexof list_inner_product list_intersect list_last list_max
+    list_median list_min list_mode list_pack list_position list_prepend list_product list_resize list_reverse
+    list_reverse_sort list_slice list_sort list_stddev_pop list_stddev_samp list_string_agg list_sum list_transform
+    list_unique list_value list_var_pop list_var_samp list_where list_zip range unnest unpivot_list
+    map map_concat map_contains map_entries map_extract map_from_entries map_keys map_values row struct_concat
+    struct_extract struct_insert struct_keys struct_pack struct_values union_extract union_tag union_value
+    array_to_json from_json from_json_strict json json_array json_array_length json_contains json_each json_exists
+    json_extract json_extract_path json_extract_path_text json_extract_string json_group_array json_group_object
+    json_group_structure json_keys json_merge_patch json_object json_pretty json_quote json_structure json_transform
+    json_transform_strict json_tree json_type json_valid json_value row_to_json to_json
+    gen_random_uuid uuid uuidv4 uuidv7 typeof current_database current_schema version error enum_code enum_first
+    enum_last enum_range bitstring get_bit set_bit bit_position is_histogram_other_bin width_bucket fill
+    st_distance st_dwithin st_within st_contains st_intersects st_point st_x st_y st_astext st_area st_length
+""")
 FUNCTIONS: dict[Dialect, frozenset[str]] = {
     "postgresql": _COMMON | _POSTGRES,
     "mysql": _COMMON | _MYSQL,
     "sqlite": _COMMON | _SQLITE,
+    "duckdb": _COMMON | _DUCKDB,
 }
 # Of use, and safe, only where the statement writes anyway.
 WRITE_FUNCTIONS: dict[Dialect, frozenset[str]] = {
     "postgresql": _words("nextval currval lastval"),
     "mysql": _words("nextval lastval last_insert_id"),
     "sqlite": _words("last_insert_rowid"),
+    "duckdb": _words("nextval currval"),
 }
 
 # System tables that describe the database and hold no settings, files or passwords.
@@ -154,9 +201,11 @@ SYSTEM_PREFIXES: dict[Dialect, tuple[str, ...]] = {
     "postgresql": ("pg_",),
     "mysql": (),
     "sqlite": ("sqlite_", "pragma_", "dbstat", "sqlite_dbpage", "fts5vocab"),
+    "duckdb": ("duckdb_", "pragma_", "sqlite_", "pg_"),
 }
 SYSTEM_SCHEMAS: dict[Dialect, frozenset[str]] = {
     "postgresql": frozenset(),
     "mysql": frozenset({"mysql", "performance_schema", "sys"}),
     "sqlite": frozenset({"temp"}),
+    "duckdb": frozenset({"temp", "system", "pg_catalog"}),
 }

@@ -21,6 +21,8 @@ _MAX_INT = 2**63
 _IN_BEFORE = re.compile(r"(?P<not>\bNOT\s+)?\bIN\s*\(\s*\Z", re.IGNORECASE)
 _IN_LIST = re.compile(r"\bIN\s*\([^()]*\Z", re.IGNORECASE)
 _ARRAY_BEFORE = re.compile(r"\b(?:ANY|ALL|SOME)\s*\(\s*\Z", re.IGNORECASE)
+_DOLLAR = frozenset({"postgresql", "duckdb"})
+"""Dialects that number their binds `$1`."""
 _CLOSE = re.compile(r"\s*\)")
 
 
@@ -65,7 +67,7 @@ def insert(
     """One INSERT of many rows: `head` up to VALUES, then a bind for each value."""
     values = tuple(scalar(column, row[column]) for row in rows for column in columns)
     width = len(columns)
-    if dialect == "postgresql":
+    if dialect in _DOLLAR:
         groups = [
             "(" + ", ".join(f"${number}" for number in range(start + 1, start + width + 1)) + ")"
             for start in range(0, len(values), width)
@@ -153,7 +155,7 @@ class _Rendering:
             number = len(self.values)
             if name:
                 self.numbers[name] = number
-        return f"${number}" if self.dialect == "postgresql" else f"?{number}"
+        return f"${number}" if self.dialect in _DOLLAR else f"?{number}"
 
 
 def _compare(names: Sequence[str], values: Mapping[str, object]) -> None:

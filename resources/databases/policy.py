@@ -18,8 +18,11 @@ from sqlglot.errors import SqlglotError
 
 from interlace.engine.errors import NodeError
 from interlace.resources.databases import grammar
+from interlace.resources.databases.guarded import check_hidden
+from interlace.resources.databases.hiding import Hidden
 from interlace.resources.databases.text import refused, skeleton
 from interlace.resources.databases.url import Dialect
+from interlace.resources.databases.written import check_written
 
 Purpose = Literal["read", "write", "ddl"]
 
@@ -27,9 +30,15 @@ Purpose = Literal["read", "write", "ddl"]
 logging.getLogger("sqlglot").setLevel(logging.ERROR)
 
 _WRITTEN = "written"
-_GRAMMARS: dict[Dialect, str] = {"postgresql": "postgres", "mysql": "mysql", "sqlite": "sqlite"}
+_GRAMMARS: dict[Dialect, str] = {
+    "postgresql": "postgres",
+    "mysql": "mysql",
+    "sqlite": "sqlite",
+    "duckdb": "duckdb",
+}
 _REPLACE = re.compile(r"\A\s*REPLACE\b(?=\s)", re.IGNORECASE)
 _UPDATE_OR = re.compile(r"\bUPDATE\s+OR\s+(?:ABORT|FAIL|IGNORE|REPLACE)\b", re.IGNORECASE)
+_DUCK_NAME = re.compile(r"[^\W\d][\w $-]*")
 _READ_HINT = "Use the operation 'execute' for a statement that changes data."
 _NAMING = (exp.TableAlias, exp.Table, exp.Schema, exp.Column, exp.Dot, exp.Identifier, exp.CTE)
 _HINTS = {
@@ -55,16 +64,22 @@ class Statement:
 
 @lru_cache(maxsize=256)
 def check(
-    dialect: Dialect, sql: str, purpose: Purpose = "read", tables: frozenset[str] | None = None
+    dialect: Dialect,
+    sql: str,
+    purpose: Purpose = "read",
+    tables: frozenset[str] | None = None,
+    hidden: Hidden | None = None,
 ) -> Statement:
     """Decide whether `sql` is one statement of the given purpose made only of allowed parts.
 
-    `ddl` allows writes too. With `tables` (lower case, `name` or `schema.name`) only those may be named.
+    `ddl` allows writes too. With `tables` (lower case, `name` or `schema.name`) only those may be named; what is
+    `hidden` may not be named, nor given unnamed.
 
     Raises:
         NodeError: kind `sql_refused`, saying what is not allowed and what to use.
     """
-    tree = _tree(dialect, sql)
+    text = readable(dialect, sql)
+    tree = parsed(dialect, text)
     kind = type(tree).__name__
     found: Purpose
     if kind in grammar.READ_ROOTS and not _writes(tree):
@@ -80,14 +95,44 @@ def check(
         _check_node(dialect, node, found)
         if tables is not None and isinstance(node, exp.Table):
             _check_visible(node, tables)
+    check_written(dialect, tree, text)
+    if hidden:
+        check_hidden(tree, hidden)
     returns = found == "read" or kind == "Select" or tree.args.get("returning") is not None
     return Statement(found, returns)
 
 
-def _tree(dialect: Dialect, sql: str) -> exp.Expr:
+def writes(dialect: Dialect, sql: str) -> bool:
+    """Whether a statement changes something, so that a person is asked before a model may run it.
+
+    Raises:
+        NodeError: kind `sql_refused`: it is no statement that is allowed for any purpose.
+    """
+    try:
+        return check(dialect, sql, "read").purpose != "read"
+    except NodeError:
+        return check(dialect, sql, "ddl").purpose != "read"
+
+
+def readable(dialect: Dialect, sql: str) -> str:
+    """The text that is parsed: that of `skeleton`, as long, with what the parser does not know replaced by what it does.
+
+    Raises:
+        NodeError: kind `sql_refused`, see `skeleton`.
+    """
     text = skeleton(dialect, sql)
-    if dialect != "postgresql":
-        text = _UPDATE_OR.sub("UPDATE", _REPLACE.sub("INSERT", text))
+    if dialect in ("sqlite", "mysql"):
+        text = _REPLACE.sub(lambda found: found[0][: -len("REPLACE")] + "INSERT ", text)
+        text = _UPDATE_OR.sub(lambda found: "UPDATE".ljust(len(found[0])), text)
+    return text
+
+
+def parsed(dialect: Dialect, text: str) -> exp.Expr:
+    """The tree of one statement.
+
+    Raises:
+        NodeError: kind `sql_refused`: it cannot be read, is empty, or is more than one.
+    """
     reader = Grammar.get_or_raise(_GRAMMARS[dialect])
     reader.ORIGINAL_NAME_META_KEY = _WRITTEN
     try:
@@ -141,7 +186,7 @@ def _not_allowed(tree: exp.Expr, purpose: Purpose) -> NodeError:
 def _check_node(dialect: Dialect, node: exp.Expr, purpose: Purpose) -> None:
     kind = type(node).__name__
     if isinstance(node, exp.Func):
-        _check_function(dialect, node, purpose)
+        check_function(dialect, node, purpose)
         return
     allowed = {"read": grammar.READ_NODES, "write": grammar.WRITE_NODES, "ddl": grammar.DDL_NODES}[purpose]
     if kind not in allowed:
@@ -150,6 +195,8 @@ def _check_node(dialect: Dialect, node: exp.Expr, purpose: Purpose) -> None:
         _check_placeholder(node)
     if isinstance(node, exp.Table):
         _check_table(dialect, node, purpose)
+    elif isinstance(node, exp.Update) and not node.expressions and not isinstance(node.parent, exp.When):
+        raise refused("an UPDATE that sets nothing")
     elif isinstance(node, (exp.Create, exp.Drop, exp.Alter)):
         if str(node.args.get("kind", "")).upper() not in grammar.DDL_KINDS:
             raise refused(
@@ -171,8 +218,14 @@ def _check_placeholder(node: exp.Placeholder) -> None:
         raise refused("a parameter in place of a name", "Names of tables and columns are written out.")
 
 
-def _check_function(dialect: Dialect, node: exp.Func, purpose: Purpose) -> None:
-    written = node.name if isinstance(node, exp.Anonymous) else str(node.meta.get(_WRITTEN) or "")
+def written_name(node: exp.Func) -> str:
+    """The name of a function as it stands in the statement; empty where only syntax calls it."""
+    return node.name if isinstance(node, exp.Anonymous) else str(node.meta.get(_WRITTEN) or "")
+
+
+def check_function(dialect: Dialect, node: exp.Func, purpose: Purpose) -> None:
+    """Refuse a function that is not on the list; raises NodeError of kind `sql_refused`."""
+    written = written_name(node)
     kind = type(node).__name__
     if not written:
         if kind not in grammar.NAMELESS:
@@ -198,6 +251,9 @@ def _check_table(dialect: Dialect, table: exp.Table, purpose: Purpose) -> None:
         return
     if not isinstance(table.this, exp.Identifier) and table.args.get("this") is not None:
         raise refused(f"{type(table.this).__name__} in place of a table")
+    if dialect == "duckdb" and not _DUCK_NAME.fullmatch(name):
+        # A name that is no name of a table is looked for as a file, or as an address.
+        raise refused(f"{name!r} in place of a table", "Name a table of the database; files are not read.")
     if schema in grammar.SYSTEM_SCHEMAS[dialect] or table.catalog:
         raise refused(
             f"the table {schema}.{name} belongs to the server", "Use information_schema or the table list."
@@ -210,7 +266,7 @@ def _check_table(dialect: Dialect, table: exp.Table, purpose: Purpose) -> None:
 
 
 def _check_visible(table: exp.Table, tables: frozenset[str]) -> None:
-    if not isinstance(table.this, exp.Identifier) or (not table.db and _names_cte(table)):
+    if not isinstance(table.this, exp.Identifier) or (not table.db and names_cte(table)):
         return
     name = f"{table.db}.{table.name}".lower().lstrip(".")
     if name not in tables:
@@ -218,7 +274,7 @@ def _check_visible(table: exp.Table, tables: frozenset[str]) -> None:
         raise refused(f"the table {name!r} is not visible here", f"Visible: {known}.")
 
 
-def _names_cte(table: exp.Table) -> bool:
+def names_cte(table: exp.Table) -> bool:
     """Whether the name is that of a WITH query in scope; its own text and later ones are not in scope."""
     name = table.name.lower()
     node: exp.Expr = table

@@ -13,6 +13,7 @@ from interlace.engine.errors import NodeError
 from interlace.resources.databases.faults import sqlite_fault
 from interlace.resources.databases.flight import Flight
 from interlace.resources.databases.grammar import FUNCTIONS, WRITE_FUNCTIONS
+from interlace.resources.databases.hiding import Hidden
 from interlace.resources.databases.parameters import Bound
 from interlace.resources.databases.result import Collector, WriteResult
 
@@ -44,6 +45,10 @@ _DDL = _WRITE | {
     sqlite3.SQLITE_ALTER_TABLE,
     sqlite3.SQLITE_REINDEX,
 }
+_ON_COLUMNS = frozenset({sqlite3.SQLITE_READ, sqlite3.SQLITE_UPDATE})
+_ON_TABLES = _ON_COLUMNS | {
+    sqlite3.SQLITE_INSERT, sqlite3.SQLITE_DELETE, sqlite3.SQLITE_DROP_TABLE, sqlite3.SQLITE_DROP_VIEW,
+}  # fmt: skip
 # Operators that SQLite asks about as functions.
 _OPERATORS = frozenset({"->", "->>"})
 _INNER_PREFIX = "sqlite_"
@@ -52,9 +57,11 @@ _PRAGMAS = frozenset({"data_version"})
 _TYPES: dict[type, str] = {int: "integer", float: "real", str: "text", bytes: "blob"}
 
 
-def read(path: Path, bound: Bound, collector: Collector, flight: Flight) -> None:
-    """Fill the collector from one SELECT, in a worker thread."""
-    _guarded(lambda: _read(path, bound, collector, flight))
+def read(
+    path: Path, bound: Bound, collector: Collector, flight: Flight, *, hidden: Hidden | None = None
+) -> None:
+    """Fill the collector from one SELECT, in a worker thread; nothing that is hidden is read for it."""
+    _guarded(lambda: _read(path, bound, collector, flight, hidden))
 
 
 def look_up(path: Path, sql: str, values: Sequence[object] = ()) -> list[dict[str, object]]:
@@ -72,7 +79,13 @@ def look_up(path: Path, sql: str, values: Sequence[object] = ()) -> list[dict[st
 
 
 def write(
-    path: Path, statements: Sequence[Bound], collector: Collector, flight: Flight, mode: Mode
+    path: Path,
+    statements: Sequence[Bound],
+    collector: Collector,
+    flight: Flight,
+    mode: Mode,
+    *,
+    hidden: Hidden | None = None,
 ) -> WriteResult:
     """Do the statements in one transaction, in a worker thread; rows of RETURNING go to the collector."""
     counts: list[int] = []
@@ -82,7 +95,7 @@ def write(
             _watch(connection, flight)
             connection.execute("PRAGMA foreign_keys=ON")
             connection.execute("BEGIN IMMEDIATE")
-            connection.set_authorizer(_authorizer(_DDL if mode == "rwc" else _WRITE, writes=True))
+            connection.set_authorizer(_authorizer(_DDL if mode == "rwc" else _WRITE, hidden, writes=True))
             for bound in statements:
                 cursor = connection.execute(bound.sql, bound.values)
                 if cursor.description:
@@ -101,12 +114,12 @@ def write(
     )
 
 
-def _read(path: Path, bound: Bound, collector: Collector, flight: Flight) -> None:
+def _read(path: Path, bound: Bound, collector: Collector, flight: Flight, hidden: Hidden | None) -> None:
     with closing(_connect(path, "ro", min(_BUSY_S, flight.seconds))) as connection:
         _watch(connection, flight)
         connection.execute("PRAGMA query_only=ON")
         connection.execute("BEGIN")
-        connection.set_authorizer(_authorizer(_READ, writes=False))
+        connection.set_authorizer(_authorizer(_READ, hidden, writes=False))
         cursor = connection.execute(bound.sql, bound.values)
         if cursor.description is None:
             raise NodeError("The statement returns no rows.", kind="sql_refused", retryable=False)
@@ -168,7 +181,7 @@ def _interrupt(connection: sqlite3.Connection) -> None:
         return  # closed in the meantime: the work is done
 
 
-def _authorizer(actions: frozenset[int], *, writes: bool) -> Authorizer:
+def _authorizer(actions: frozenset[int], hidden: Hidden | None, *, writes: bool) -> Authorizer:
     functions = FUNCTIONS["sqlite"] | _OPERATORS | (WRITE_FUNCTIONS["sqlite"] if writes else frozenset())
     ddl = sqlite3.SQLITE_ALTER_TABLE in actions
 
@@ -176,7 +189,11 @@ def _authorizer(actions: frozenset[int], *, writes: bool) -> Authorizer:
         action: int, first: str | None, second: str | None, _database: str | None, _inner: str | None
     ) -> int:
         if action in actions:
-            return sqlite3.SQLITE_OK
+            return (
+                sqlite3.SQLITE_DENY
+                if hidden and _touches(hidden, action, first, second)
+                else sqlite3.SQLITE_OK
+            )
         if action == sqlite3.SQLITE_FUNCTION and second is not None:
             name = second.lower()
             if name in functions or (ddl and name.startswith(_INNER_PREFIX)):
@@ -189,6 +206,16 @@ def _authorizer(actions: frozenset[int], *, writes: bool) -> Authorizer:
         return sqlite3.SQLITE_DENY
 
     return allow
+
+
+def _touches(hidden: Hidden, action: int, table: str | None, column: str | None) -> bool:
+    """Whether an action reads or changes what is hidden, under whatever name: a view or trigger does it in its own words.
+
+    SQLite names the column that is the key where a statement says `rowid`.
+    """
+    if action not in _ON_TABLES or table is None:
+        return False
+    return hidden.hides(table, column if action in _ON_COLUMNS else None)
 
 
 def _types(width: int, rows: Sequence[Sequence[object]]) -> list[str]:

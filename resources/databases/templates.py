@@ -33,6 +33,20 @@ def candidates(url: str) -> tuple[Dialect, ...]:
     return DIALECTS if known is None else (known,)
 
 
+def told_by(refusals: Mapping[Dialect, str]) -> str:
+    """Why a statement is refused; of a connector, whose dialect is not known here, by each kind of database in its words."""
+    if len(refusals) == 1:
+        return next(iter(refusals.values()))
+    plain: dict[str, list[str]] = {}
+    for dialect, text in refusals.items():
+        plain.setdefault(
+            text.replace(f" as {dialect} SQL", " as SQL").replace(f" for {dialect}", ""), []
+        ).append(dialect)
+    if len(plain) == 1:
+        return next(iter(plain))
+    return " ".join(f"On {', '.join(dialects)}: {text}" for text, dialects in plain.items())
+
+
 def take_templates(sql: str, dialects: Iterable[Dialect], names: Iterable[str]) -> Taken:
     """Replace each `{{ expression }}` that stands in code by a parameter of a fresh name.
 

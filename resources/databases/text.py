@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Iterator
 from dataclasses import dataclass
 from functools import cache, lru_cache
 from typing import Literal
@@ -33,6 +34,12 @@ _LEXICON: dict[Dialect, str] = {
         r"|(?P<quoted>'(?:[^'\\]|''|\\.)*'|\"(?:[^\"\\]|\"\"|\\.)*\"|`(?:[^`]|``)*`)"
         r"|::|" + _NAME + r"|(?P<broken>/\*|'|\"|`)|(?P<native>\?)"
     ),
+    "duckdb": (
+        r"(?P<comment>--[^\n]*)"
+        r"|(?P<nested>/\*)"
+        rf"|(?P<quoted>{_NOT_IN_NAME}'(?:[^']|'')*'|\"(?:[^\"]|\"\")*\")"
+        r"|::|" + _NAME + rf"|(?P<native>\?\d*|{_NOT_IN_NAME}\$\w+)|(?P<broken>'|\"|\$)"
+    ),
     "sqlite": (
         r"(?P<comment>--[^\n]*|/\*.*?(?:\*/|$(?![\s\S])))"
         r"|(?P<quoted>'(?:[^']|'')*'|\"(?:[^\"]|\"\")*\"|`(?:[^`]|``)*`|\[[^\]]*\])"
@@ -44,8 +51,9 @@ _UNCLEAR: dict[Dialect, re.Pattern[str]] = {
     "postgresql": re.compile(r"[{}]|\\"),
     "mysql": re.compile(r"[{}]|\\|--"),
     "sqlite": re.compile(r"[{}]|\\"),
+    "duckdb": re.compile(r"[{}#]|\\"),
 }
-_STRING_STARTS: dict[Dialect, str] = {"postgresql": "'$eE", "mysql": "'\"", "sqlite": "'"}
+_STRING_STARTS: dict[Dialect, str] = {"postgresql": "'$eE", "mysql": "'\"", "sqlite": "'", "duckdb": "'"}
 _EXECUTED = re.compile(r"/\*M?!")
 _UNICODE = re.compile(r"[uU]&\Z")
 _COMMENT_EDGE = re.compile(r"/\*|\*/")
@@ -110,12 +118,27 @@ def skeleton(dialect: Dialect, sql: str) -> str:
     Raises:
         NodeError: kind `sql_refused`, see `pieces`.
     """
-    parts: list[str] = []
+    return "".join(text for text, _ in _bones(dialect, sql))
+
+
+def originals(dialect: Dialect, sql: str) -> list[tuple[int, int]]:
+    """Where each piece begins, in `skeleton` and in the text itself; names and code are of one length in both."""
+    found: list[tuple[int, int]] = []
+    at = 0
+    for text, start in _bones(dialect, sql):
+        found.append((at, start))
+        at += len(text)
+    return found
+
+
+def _bones(dialect: Dialect, sql: str) -> Iterator[tuple[str, int]]:
     escaped = False
     for piece in pieces(dialect, sql):
         text = piece.text
         if piece.kind == "comment":
             text = " "
+        elif piece.kind == "parameter" and dialect == "duckdb":
+            text = f"${piece.name}"  # `:name` at the beginning of a column reads as the end of a name for it
         elif piece.kind == "quoted" and text[0] in _STRING_STARTS[dialect]:
             if escaped and text[0] == "'":
                 raise refused("a string continued after E'…'", "Write one string.")
@@ -126,8 +149,7 @@ def skeleton(dialect: Dialect, sql: str) -> str:
             raise refused(f"{unclear[0]!r} at {where}", "Put text into quotes, values into parameters.")
         if not text.isspace() and piece.kind != "quoted":
             escaped = False
-        parts.append(text)
-    return "".join(parts)
+        yield text, piece.start
 
 
 def refused(what: str, instead: str = "") -> NodeError:
@@ -155,7 +177,7 @@ def _piece(dialect: Dialect, sql: str, match: re.Match[str]) -> Piece | None:
             raise refused("a comment that MySQL executes ('/*! … */')", "Write the code without the comment.")
         return Piece("comment", text, start)
     if groups.get("quoted"):
-        if dialect == "postgresql" and _UNICODE.search(sql, max(0, start - 2), start):
+        if dialect in ("postgresql", "duckdb") and _UNICODE.search(sql, max(0, start - 2), start):
             raise refused("U& escapes", "Write the characters themselves.")
         return Piece("quoted", text, start)
     if groups.get("parameter"):

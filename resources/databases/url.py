@@ -10,7 +10,7 @@ from urllib.parse import parse_qsl, unquote
 
 from interlace.engine.errors import NodeError
 
-Dialect = Literal["sqlite", "postgresql", "mysql"]
+Dialect = Literal["sqlite", "postgresql", "mysql", "duckdb"]
 
 _SCHEMES: dict[str, Dialect] = {
     "sqlite": "sqlite",
@@ -18,14 +18,28 @@ _SCHEMES: dict[str, Dialect] = {
     "postgres": "postgresql",
     "mysql": "mysql",
     "mariadb": "mysql",
+    "duckdb": "duckdb",
 }
-DIALECTS: tuple[Dialect, ...] = ("sqlite", "postgresql", "mysql")
+DIALECTS: tuple[Dialect, ...] = ("sqlite", "postgresql", "mysql", "duckdb")
+FILES: frozenset[Dialect] = frozenset({"sqlite", "duckdb"})
+"""Dialects whose databases are files."""
 _DRIVERS = frozenset(
-    {"psycopg", "psycopg2", "asyncpg", "pymysql", "aiomysql", "asyncmy", "aiosqlite", "pysqlite"}
+    {
+        "psycopg",
+        "psycopg2",
+        "asyncpg",
+        "pymysql",
+        "aiomysql",
+        "asyncmy",
+        "aiosqlite",
+        "pysqlite",
+        "duckdb_engine",
+    }
 )
-_PORTS: dict[Dialect, int] = {"sqlite": 0, "postgresql": 5432, "mysql": 3306}
+_PORTS: dict[Dialect, int] = {"sqlite": 0, "duckdb": 0, "postgresql": 5432, "mysql": 3306}
 _OPTIONS: dict[Dialect, frozenset[str]] = {
     "sqlite": frozenset(),
+    "duckdb": frozenset(),
     "postgresql": frozenset({"sslmode", "schema", "connect_timeout"}),
     "mysql": frozenset({"sslmode", "connect_timeout", "charset"}),
 }
@@ -46,7 +60,7 @@ _SCHEMA = re.compile(r"[A-Za-z_][A-Za-z0-9_$]{0,62}")
 class DatabaseUrl:
     """Where a database is and who asks: the only fields a driver is ever given.
 
-    `database` is the file path for SQLite (relative to a base directory, or absolute) and the database name
+    `database` is the file path for SQLite and DuckDB (relative to a base directory, or absolute) and the database name
     otherwise. `str()` hides the password. `sslmode` is one of disable, prefer, require, verify-full.
     """
 
@@ -76,7 +90,7 @@ class DatabaseUrl:
             )
         scheme, driver = found["scheme"].lower(), (found["driver"] or "").lower()
         if scheme not in _SCHEMES:
-            raise _wrong(f"no database kind {scheme!r}; known: sqlite, postgresql, mysql, mariadb")
+            raise _wrong(f"no database kind {scheme!r}; known: sqlite, postgresql, mysql, mariadb, duckdb")
         if driver and driver not in _DRIVERS:
             raise _wrong(f"no driver {driver!r}; leave it out: '{scheme}://…'")
         dialect = _SCHEMES[scheme]
@@ -84,11 +98,11 @@ class DatabaseUrl:
         if "#" in rest or "#" in query:
             raise _wrong("a '#' in a URL must be written %23")
         options = _options(dialect, query)
-        return _file(rest) if dialect == "sqlite" else _server(dialect, rest, options)
+        return _file(dialect, rest) if dialect in FILES else _server(dialect, rest, options)
 
     def __str__(self) -> str:
-        if self.dialect == "sqlite":
-            return f"sqlite:///{self.database}"
+        if self.dialect in FILES:
+            return f"{self.dialect}:///{self.database}"
         host = f"[{self.host}]" if ":" in self.host else self.host
         return f"{self.dialect}://{self.user}@{host}:{self.port}/{self.database}"
 
@@ -112,15 +126,17 @@ def _options(dialect: Dialect, query: str) -> dict[str, str]:
     return options
 
 
-def _file(rest: str) -> DatabaseUrl:
+def _file(dialect: Dialect, rest: str) -> DatabaseUrl:
     if not rest.startswith("/"):
-        raise _wrong("write 'sqlite:///relative.db' or 'sqlite:////absolute.db' (no host, no password)")
+        raise _wrong(
+            f"write '{dialect}:///relative.db' or '{dialect}:////absolute.db' (no host, no password)"
+        )
     path = _decoded(rest[1:], "path")
-    if path in {"", ":memory:"}:
-        raise _wrong("a database in memory is gone after each node; name a file: 'sqlite:///file.db'")
-    if path.startswith("file:"):
-        raise _wrong("'file:' URIs are not allowed; name a file: 'sqlite:///file.db'")
-    return DatabaseUrl(dialect="sqlite", database=path)
+    if not path or path.startswith(":memory:"):
+        raise _wrong(f"a database in memory is gone after each node; name a file: '{dialect}:///file.db'")
+    if re.match(r"[A-Za-z][A-Za-z0-9+.-]+:", path):
+        raise _wrong(f"addresses such as 'file:' are not allowed; name a file: '{dialect}:///file.db'")
+    return DatabaseUrl(dialect=dialect, database=path)
 
 
 def _server(dialect: Dialect, rest: str, options: dict[str, str]) -> DatabaseUrl:

@@ -31,6 +31,7 @@ class Answer:
         connection: Connection,
         limit: int,
         has_body: bool,
+        redirects: list[str] | None = None,
     ) -> None:
         self.status = status
         self.raw_headers: Pairs = [(_text(name), _text(value)) for name, value in headers]
@@ -41,6 +42,7 @@ class Answer:
         self._limit = limit
         self._has_body = has_body and status not in _NO_BODY
         self._closed = False
+        self.redirects = redirects or []
 
     def header(self, name: str) -> str | None:
         """The first value of a header, by its lower-case name."""

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from interlace.engine import origin
 from interlace.engine.errors import NodeError
 from interlace.resources.http.answer import Answer
 from interlace.resources.http.auth import Outgoing
@@ -49,6 +50,8 @@ class Call:
         self.target = parse_url(request.url, request.query)
         self.sent = False
         """Whether the other side may have acted on the request."""
+        self.redirects: list[str] = []
+        """The addresses that redirected so far."""
         self._method = request.method.upper()
         self._headers = checked_headers(request.headers)
         self._body = request.body
@@ -105,6 +108,7 @@ class Call:
         if target.origin != self.target.origin:
             self._headers = kept_across_origins(self._headers)
             self._auth = None
+        self.redirects.append(str(self.target))
         self.target = target
 
     def _check_downgrade(self, target: Target) -> None:
@@ -140,6 +144,7 @@ class Call:
             connection=connection,
             limit=self._limit,
             has_body=self._method != "HEAD",
+            redirects=self.redirects,
         )
 
     async def _attempt(
@@ -175,6 +180,9 @@ class Call:
             headers.append(("Accept-Encoding", ACCEPTED))
         if "user-agent" not in names:
             headers.append(("User-Agent", self._user_agent))
+        traced = None if "traceparent" in names else origin.outgoing()
+        if traced is not None:
+            headers.append(("traceparent", traced))
         if isinstance(self._body, bytes) or self._body is None:
             given = without(given, "content-length") if "content-length" in names else given
             if self._body or self._method in _WITH_BODY:

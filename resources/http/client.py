@@ -73,6 +73,7 @@ class HttpClient:
             size=size,
             url=str(answer.target),
             elapsed_ms=(time.perf_counter() - started) * 1000,
+            redirects=answer.redirects,
         )
 
     @asynccontextmanager

@@ -55,7 +55,9 @@ class Connection:
         """
         self.idle = False
         try:
-            head = self._wire.send(h11.Request(method=method, target=target, headers=list(headers))) or b""
+            # HTTP's own reading of bytes beyond ASCII; what has no such form was refused before
+            encoded = [(name.encode("ascii"), value.encode("latin-1")) for name, value in headers]
+            head = self._wire.send(h11.Request(method=method, target=target, headers=encoded)) or b""
             await self._send(head, body)
         except h11.LocalProtocolError as error:
             raise MalformedError(str(error)) from error

@@ -102,6 +102,8 @@ class HttpResponse:
     size: int = 0
     url: str = ""
     elapsed_ms: float = 0.0
+    redirects: list[str] = field(default_factory=list)
+    """The addresses that redirected, in order."""
 
     @property
     def ok(self) -> bool:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import base64
 import time
+from collections.abc import Callable
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Literal
 from urllib.parse import quote_plus, urlencode
@@ -87,6 +88,7 @@ class ClientCredentials:
         audience: for servers that want one, empty for none.
         client_auth: whether id and secret go into an Authorization header or into the form.
         verify: as `HttpRequest.verify`, for the token server.
+        hide: told each token that is used, so that a run keeps it out of what it records.
     """
 
     token_url: str
@@ -96,6 +98,7 @@ class ClientCredentials:
     audience: str = ""
     client_auth: Literal["header", "body"] = "header"
     verify: bool | str = True
+    hide: Callable[[str, str], None] | None = field(default=None, repr=False, compare=False)
     _used: str = field(default="", init=False, repr=False)
 
     @property
@@ -107,6 +110,8 @@ class ClientCredentials:
         """Set Authorization to a good token."""
         token = await client.tokens.get(self, client)
         self._used = token.value
+        if self.hide is not None:
+            self.hide("access_token", token.value)
         outgoing.set_header("Authorization", f"{token.scheme} {token.value}")
 
     def renew(self, client: HttpClient) -> bool:

@@ -268,14 +268,33 @@ def _items(body: Any, path: str | None) -> list[Any]:
     items = body if path is None or body is None else search(path, body)
     if isinstance(items, list):
         return items
-    if items is None and not isinstance(body, (str, int, float)):  # an empty list is often left out, or null
-        return []
+    if items is None and not isinstance(body, (str, int, float)):
+        others = _lists(body) if path is not None else []
+        if others:
+            raise _stuck(
+                f"'items' {path!r} finds nothing; the body has a list at {' and '.join(map(repr, others[:5]))}"
+            )
+        return []  # an empty list is often left out, or null
     if path is not None:
         raise _stuck(f"'items' {path!r} finds a {type(items).__name__}, not a list")
     known = f"; the body has {', '.join(map(repr, list(body)[:10]))}" if isinstance(body, dict) else ""
     raise _stuck(
         f"the body is a {type(body).__name__}, not a list: set 'items' to the path of the list{known}"
     )
+
+
+def _lists(body: Any, path: str = "") -> list[str]:
+    """Where an answer holds entries: the paths of its lists of objects, two levels deep."""
+    if not isinstance(body, dict):
+        return []
+    found: list[str] = []
+    for key, value in body.items():
+        where = f"{path}.{key}".removeprefix(".")
+        if isinstance(value, list) and value and isinstance(value[0], dict):
+            found.append(where)
+        elif not path:
+            found += _lists(value, where)
+    return found
 
 
 def _enough(found: Collected, limits: Limits) -> bool:

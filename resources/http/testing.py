@@ -82,8 +82,10 @@ class Server:
 
 
 @asynccontextmanager
-async def serve(handler: Handler, *, tls: ssl.SSLContext | None = None) -> AsyncIterator[Server]:
-    """Answer requests with `handler` while the block runs."""
+async def serve(
+    handler: Handler, *, tls: ssl.SSLContext | None = None, port: int = 0
+) -> AsyncIterator[Server]:
+    """Answer requests with `handler` while the block runs, on a free port unless one is given."""
     server = Server(0, "https" if tls else "http")
     tasks: set[asyncio.Task[Any]] = set()
 
@@ -103,7 +105,7 @@ async def serve(handler: Handler, *, tls: ssl.SSLContext | None = None) -> Async
             writer.transport.abort()
             tasks.discard(task)
 
-    listener = await asyncio.start_server(connected, "127.0.0.1", 0, ssl=tls)
+    listener = await asyncio.start_server(connected, "127.0.0.1", port, ssl=tls)
     server.port = listener.sockets[0].getsockname()[1]
     try:
         yield server

@@ -110,6 +110,20 @@ class _Nursery:
             _discard(spare)
 
 
+def _may_repeat(landing: Landing, nursery: _Nursery, key: _Key) -> bool:
+    """Whether a run that was cut short may be made again.
+
+    So it is when its process died while it waited for its job, for no code has begun; and when not the code but the
+    whole sandbox was killed around it, for code without network has done nothing outside.
+    """
+    if landing.timed_out or landing.overflow or landing.meta is not None:
+        return False
+    if not landing.begun:
+        return True
+    nursery.zygote.notice()
+    return not nursery.zygote.alive and not key.network
+
+
 def _discard(spare: asyncio.Task[Child]) -> None:
     if not spare.cancelled() and spare.exception() is None:
         spare.result().kill()
@@ -200,8 +214,7 @@ class Bubblewrap:
             landing = await nursery.fly(code, inputs, limits)
         except ZygoteFault:
             landing = None
-        if landing is None or (not landing.begun and not landing.timed_out):
-            # The process died while it waited for its job. No code has begun, so a new one may take it.
+        if landing is None or _may_repeat(landing, nursery, key):
             landing = await (await self._nursery(key, era)).fly(code, inputs, limits)
         return landing
 

@@ -8,7 +8,7 @@ import contextlib
 import os
 import sys
 import time
-from collections.abc import Iterator, Mapping
+from collections.abc import Awaitable, Callable, Iterator, Mapping
 from pathlib import Path
 from typing import Any
 
@@ -19,6 +19,7 @@ from interlace.resources.sandbox.contract import CodeError, CodeResult, JsonValu
 from interlace.resources.sandbox.inside.values import NotJson, to_json
 from interlace.resources.sandbox.verdict import read_value
 
+Function = Callable[..., Awaitable[Any]]
 FILE = "main.py"
 _SOURCE_BYTES = 32_000
 _GRACE = 2.0
@@ -143,6 +144,58 @@ class Snippets:
             with self._watch.over(worker.worker_pid) if self._watch is not None else contextlib.nullcontext():
                 await worker.feed_run(code, print_callback=printed)
                 return await worker.feed_run(call, inputs={_GIVEN: given}, print_callback=printed)
+
+    async def program(
+        self, code: str, functions: Mapping[str, Function], *, limits: Limits, total: float
+    ) -> CodeResult:
+        """Run a program from its first line to its last; its value is that of a last line that is an expression.
+
+        Args:
+            code: the program; it awaits the functions.
+            functions: what it may call, by name, with keyword arguments; they run in this process.
+            limits: `seconds` are of its own work between two calls.
+            total: seconds altogether, those of its calls included.
+
+        Raises:
+            NodeTimeout, CodeError.
+        """
+        if len(code) > _SOURCE_BYTES:
+            text = f"the program has {len(code)} characters; {_SOURCE_BYTES} are allowed"
+            raise CodeError(text, kind="not_supported")
+        printed = _Printed(limits.stdout_kb * 1000)
+        began = time.monotonic()
+        try:
+            async with asyncio.timeout(total + _GRACE):
+                value = await self._feed_program(code, functions, limits, total, printed)
+        except TimeoutError:
+            raise NodeTimeout(f"the program took longer than {total:g} s and was stopped") from None
+        except pydantic_monty.MontyCrashedError as error:
+            raise _error(f"the worker of the program ended: {error}", "killed", printed) from None
+        except (pydantic_monty.MontyRuntimeError, pydantic_monty.MontySyntaxError) as error:
+            raise _describe(error, limits, printed) from None
+        except pydantic_monty.MontyError as error:
+            raise _error(str(error), "not_supported", printed) from None
+        return _result({"value": value}, limits, printed, time.monotonic() - began)
+
+    async def _feed_program(
+        self, code: str, functions: Mapping[str, Function], limits: Limits, total: float, printed: _Printed
+    ) -> object:
+        pool = await self._workers()
+        session = pool.checkout(
+            script_name=FILE,
+            limits={
+                "max_feed_duration_secs": total,
+                "max_turn_duration_secs": limits.seconds,
+                "max_memory": limits.memory_mb << 20,
+                "max_recursion_depth": 1000,
+                "max_suspensions": 10_000,
+                "max_total_sleep_secs": 0.0,
+            },
+            os_policy={"sleep": "zero"},
+        )
+        async with session as worker:
+            with self._watch.over(worker.worker_pid) if self._watch is not None else contextlib.nullcontext():
+                return await worker.feed_run(code, external_lookup=dict(functions), print_callback=printed)
 
     async def _workers(self) -> pydantic_monty.AsyncMonty:
         async with self._starting:

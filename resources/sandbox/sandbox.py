@@ -10,7 +10,7 @@ from typing import Literal
 from interlace.resources.sandbox.bubblewrap import Bubblewrap
 from interlace.resources.sandbox.contract import CodeError, CodeResult, JsonValue, Limits, SandboxStatus
 from interlace.resources.sandbox.engine import Engine, EngineUnavailable
-from interlace.resources.sandbox.fast import Snippets
+from interlace.resources.sandbox.fast import Function, Snippets
 from interlace.resources.sandbox.flight import encode
 from interlace.resources.sandbox.wasm import Wasm
 
@@ -54,6 +54,7 @@ class Sandbox:
         self._engine: Engine | None = None
         self._status: SandboxStatus | None = None
         self._snippets = Snippets(max_processes=max_processes)
+        self._programs = Snippets(max_processes=4 * max_processes)
         self._checking = asyncio.Lock()  # holds back a second self-test
         self._slots = asyncio.Semaphore(max_processes)
 
@@ -128,6 +129,15 @@ class Sandbox:
             except EngineUnavailable as error:
                 raise CodeError(f"{error.reason}. To fix: {error.fix}", kind="sandbox_unavailable") from error
 
+    async def program(
+        self, code: str, functions: Mapping[str, Function], *, limits: Limits, total: float
+    ) -> CodeResult:
+        """Run a short program that may call some functions of this process; see `Snippets.program`.
+
+        It holds no slot: what it calls may need one.
+        """
+        return await self._programs.program(code, functions, limits=limits, total=total)
+
     def _permit(self, packages: Sequence[str], *, fast: bool, network: bool) -> None:
         for name in packages:
             if name not in self._packages:
@@ -153,3 +163,4 @@ class Sandbox:
         for engine in self._candidates:
             await engine.close()
         await self._snippets.close()
+        await self._programs.close()

@@ -1,0 +1,1 @@
+"""Stored agents: personas with a scope."""

@@ -1,0 +1,1 @@
+"""Identity providers: people who sign in elsewhere."""

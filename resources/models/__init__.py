@@ -1,0 +1,1 @@
+"""Language models behind any OpenAI-compatible endpoint, and what asking them costs."""
