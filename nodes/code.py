@@ -121,6 +121,7 @@ class Code(Node[CodeConfig, CodeOutput]):
 
     kind = "CODE"
     group, icon = "code", "code"
+    incidental = ("meta.cpu_ms",)
     timeout = None  # limits.seconds ends the code, whatever it waited for before
     example: ClassVar[dict[str, Any]] = {
         "code": "def main(amount):\n    return {'double': amount * 2}",

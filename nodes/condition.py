@@ -150,6 +150,13 @@ class Condition(Node[ConditionConfig, ConditionOutput]):
             matched = {"type": "string", "enum": [*ids, ELSE]}
         return {"type": "object", "properties": {"matched": matched}, "required": ["matched"]}
 
+    def handles_of(self, outputs: Mapping[str, Any]) -> tuple[str, ...] | None:
+        """Those of the cases that matched; `else` when none did."""
+        matched = outputs.get("matched")
+        chosen = tuple(matched) if isinstance(matched, list) else (matched,)
+        known = self.handles()
+        return (chosen or (ELSE,)) if all(case in known for case in chosen) else None
+
     def check(self, spec: NodeSpec) -> Iterator[Finding]:
         """Ids once and not reserved; patterns and ranges that are written out are right."""
         del spec

@@ -24,6 +24,7 @@ from interlace.resources.http.callback_setting import (
     with_field,
     with_url,
 )
+from interlace.resources.http.oauth import ClientCredentials
 from interlace.resources.http.outcome import check_status, statuses
 from interlace.resources.http.pagination import Page, collect
 from interlace.resources.http.paging_setting import AnyPaging, PagingSetting
@@ -182,6 +183,7 @@ class Http(Node[HttpConfig, HttpOutput]):
     kind = "HTTP"
     group, icon = "connect", "globe"
     timeout = 300.0
+    incidental = ("elapsed_ms",)
     example: ClassVar[dict[str, Any]] = {
         "method": "GET",
         "url": "https://api.example.com/orders/{{ inputs.id }}",
@@ -249,7 +251,7 @@ class Http(Node[HttpConfig, HttpOutput]):
         if setting is None:
             request = await _request(config, ctx, client)
         else:
-            token, url = ctx.service(Callbacks).new()
+            token, url = ctx.service(Callbacks).of(ctx.idempotency_key)
             config = config.model_copy(update={"body": with_field(config.body, setting, url)})
             request = with_url(await _request(config, ctx, client), setting, url)
         if config.paginate is not None:
@@ -283,6 +285,9 @@ async def _request(config: HttpConfig, ctx: RunContext, client: HttpClient) -> H
     ]
     if body.media_type is not None and not any(name.lower() == "content-type" for name, _ in headers):
         headers.append(("Content-Type", body.media_type))
+    auth = config.auth.build()
+    if isinstance(auth, ClientCredentials):
+        auth.hide = ctx.hide
     limit = (
         client.max_body if config.max_body_mb is None else min(client.max_body, int(config.max_body_mb * _MB))
     )
@@ -292,7 +297,7 @@ async def _request(config: HttpConfig, ctx: RunContext, client: HttpClient) -> H
         query=config.query,
         headers=headers,
         body=body.content,
-        auth=config.auth.build(),
+        auth=auth,
         timeout=None,  # the engine's, which covers all pages and retries
         follow_redirects=config.follow_redirects,
         verify=config.verify,

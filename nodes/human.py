@@ -6,7 +6,7 @@ from collections.abc import Awaitable, Callable, Iterator, Mapping
 from datetime import UTC, datetime
 from typing import Annotated, Any, ClassVar, Literal
 
-from pydantic import AfterValidator, Field, StringConstraints
+from pydantic import AfterValidator, Field, StringConstraints, model_validator
 
 from interlace.engine.document import JsonSchema, NodeSpec
 from interlace.engine.durations import Seconds
@@ -15,8 +15,7 @@ from interlace.engine.inputs import problems_of
 from interlace.engine.node import Config, Finding, Node, Output, RunContext, TypeContext
 from interlace.engine.schema import Schema
 from interlace.engine.waits import DAY, TIMEOUT, Answer, Rules, Suspend, Wanted
-from interlace.resources.http import HttpClient
-from interlace.resources.notices import post_notice
+from interlace.resources.notices import Notices
 
 _RESERVED = frozenset({TIMEOUT, "error", "out"})
 Action = Annotated[str, StringConstraints(pattern=r"^[A-Za-z_][A-Za-z0-9_]*$", max_length=64)]
@@ -43,10 +42,31 @@ class Escalation(Config):
 class Channel(Config):
     """Where the request is announced, besides the inbox."""
 
-    type: Literal["webhook", "slack"] = Field(description="A webhook of yours, or a Slack-compatible one.")
-    url: Secret[str] = Field(
-        description="Where the message is posted. Reminders go to addresses that hold no secret."
+    type: Literal["webhook", "slack", "email"] = Field(
+        description="A webhook of yours, a Slack-compatible one, or mail over the operator's server."
     )
+    url: Secret[str] | None = Field(
+        None, description="Where the message is posted. Reminders go to addresses that hold no secret."
+    )
+    to: Dynamic[list[str]] = Field(
+        default_factory=list,
+        description="The addresses that mail goes to.",
+        examples=[["finance@example.com"]],
+    )
+
+    @model_validator(mode="after")
+    def _has_a_place(self) -> Channel:
+        if (self.type == "email") != bool(self.to) or (self.type == "email") == bool(self.url):
+            raise ValueError("a channel of type email has `to`, the others have `url`")
+        return self
+
+    def target(self) -> dict[str, Any]:
+        """The channel as it is posted to."""
+        return (
+            {"type": self.type, "to": list(self.to)}
+            if self.type == "email"
+            else {"type": self.type, "url": self.url}
+        )
 
 
 class HumanConfig(Config):
@@ -126,6 +146,11 @@ class Human(Node[HumanConfig, HumanOutput]):
         """One an action, and `timeout`."""
         return (*self.config.actions, TIMEOUT)
 
+    def handles_of(self, outputs: Mapping[str, Any]) -> tuple[str, ...] | None:
+        """The action's."""
+        action = outputs.get("action")
+        return (action,) if action in self.handles() else None
+
     def output_schema(self, types: TypeContext) -> Schema:
         """`form` has the form's own schema."""
         del types
@@ -189,8 +214,8 @@ class Human(Node[HumanConfig, HumanOutput]):
 def _open_channels(written: HumanConfig, evaluated: HumanConfig) -> Iterator[dict[str, Any]]:
     """The channels whose address may be kept with the request: those without a secret."""
     for source, channel in zip(written.channels, evaluated.channels, strict=True):
-        if "secrets" not in source.url:
-            yield {"type": channel.type, "url": channel.url}
+        if "secrets" not in (source.url or ""):
+            yield channel.target()
 
 
 def _announcement(
@@ -202,9 +227,7 @@ def _announcement(
 
     async def announce(wait_id: str) -> None:
         for channel in config.channels:
-            failure = await post_notice(
-                ctx.service(HttpClient), {"type": channel.type, "url": channel.url}, request, wait_id
-            )
+            failure = await ctx.service(Notices).post(channel.target(), request, wait_id)
             if failure is not None:
                 ctx.log(f"the request could not be posted to a {channel.type} channel: {failure}")
 

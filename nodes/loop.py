@@ -14,7 +14,7 @@ from interlace.engine.errors import BodyError, NodeError
 from interlace.engine.expressions import Names, compile_expression, compile_value
 from interlace.engine.fields import Data, Dynamic, Expression, In
 from interlace.engine.node import BodyOutcome, Config, Finding, Node, OpenOutput, RunContext, TypeContext
-from interlace.engine.run.context import Layered
+from interlace.engine.run.scope import Layered
 from interlace.engine.schema import Schema
 
 MAX_ROUNDS = 1_000_000

@@ -59,6 +59,7 @@ class SubWorkflow(Node[SubWorkflowConfig, SubWorkflowOutput]):
     group, icon = "logic", "workflow"
     effects = "idempotent"  # an interrupted attempt finds the child it started
     timeout = None
+    incidental = ("run_id",)
     takes_slot = False  # it only waits; holding a slot could starve the child's own work
     example: ClassVar[dict[str, Any]] = {"workflow": "invoice-check", "inputs": {"amount": 100}}
 

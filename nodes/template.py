@@ -11,6 +11,7 @@ from pydantic import Field
 from interlace.engine.errors import NodeError
 from interlace.engine.expressions import compile_template
 from interlace.engine.fields import Expression
+from interlace.engine.json_text import read_json
 from interlace.engine.node import Config, Node, OpenOutput, RunContext, TypeContext
 from interlace.engine.schema import Schema
 
@@ -68,7 +69,7 @@ class Template(Node[TemplateConfig, TemplateOutput]):
         if config.format != "json":
             return TemplateOutput(text=text)
         try:
-            return TemplateOutput(data=orjson.loads(text))
+            return TemplateOutput(data=read_json(text))
         except orjson.JSONDecodeError as error:
             raise _no_json(text, error) from None
 

@@ -1,8 +1,8 @@
-"""VARIABLE_ASSIGN: write run and loop variables."""
+"""VARIABLE_ASSIGN: write run and loop variables, and those that are kept from run to run."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Awaitable, Callable, Iterator
 from functools import cached_property
 from typing import Any, ClassVar, Literal, NamedTuple
 
@@ -10,12 +10,13 @@ from pydantic import Field
 
 from interlace.engine.document import Identifier, NodeSpec
 from interlace.engine.errors import NodeError
-from interlace.engine.expressions import compile_value
+from interlace.engine.expressions import Compiled, compile_value
 from interlace.engine.expressions.comparison import equal
 from interlace.engine.expressions.values import described
 from interlace.engine.fields import Data, Lazy
 from interlace.engine.node import Config, Finding, Node, OpenOutput, RunContext, TypeContext
 from interlace.engine.schema import Schema
+from interlace.engine.variables import VariableView
 
 Operation = Literal["set", "append", "increment", "merge", "remove"]
 
@@ -24,7 +25,7 @@ class Assignment(Config):
     """One change of one variable."""
 
     variable: Identifier = Field(
-        title="Variable", description="Name of a run variable, or of a loop variable of a LOOP around.", examples=["total"],
+        title="Variable", description="Name of a variable of the document, or of a loop variable of a LOOP around.", examples=["total"],
         json_schema_extra={"widget": "variable"},
     )  # fmt: skip
     op: Operation = Field(
@@ -60,8 +61,7 @@ class _Change(NamedTuple):
     variable: str
     op: Operation
     compute: Callable[[Any, Any, str], Any]
-    value: Any
-    """The compiled value."""
+    value: Compiled
 
 
 class VariableAssign(Node[VariableAssignConfig, VariableAssignOutput]):
@@ -101,18 +101,34 @@ class VariableAssign(Node[VariableAssignConfig, VariableAssignOutput]):
                     message=f"operation {entry.op!r} needs a value.",
                 )
 
-    def run(self, config: VariableAssignConfig, ctx: RunContext) -> VariableAssignOutput:
-        """Make the changes.
+    @cached_property
+    def _touched(self) -> frozenset[str]:
+        """The variables that are written or read; `*` where it is not known which are read."""
+        found = {entry.variable for entry in self.config.assignments}
+        for change in self._changes:
+            for reference in change.value.references:
+                if reference.root == "vars":
+                    found.add(str(reference.path[0] if reference.path and reference.path[0] else "*"))
+        return frozenset(found)
+
+    def run(
+        self, config: VariableAssignConfig, ctx: RunContext
+    ) -> VariableAssignOutput | Awaitable[VariableAssignOutput]:
+        """Make the changes; those of kept variables on their newest values.
 
         Raises:
             NodeError: an operation does not fit the variable's value, or the result its type.
         """
         del config
+        kept = ctx.kept_among(self._touched)
+        return ctx.keep(kept, self._change) if kept else self._change(ctx)
+
+    def _change(self, view: VariableView) -> VariableAssignOutput:
         written: dict[str, Any] = {}
         for variable, op, compute, value in self._changes:
-            operand = value.evaluate(ctx.names)
-            new = operand if op == "set" else compute(ctx.variable(variable), operand, variable)
-            ctx.assign(variable, new)
+            operand = value.evaluate(view.names)
+            new = operand if op == "set" else compute(view.variable(variable), operand, variable)
+            view.assign(variable, new)
             written[variable] = new
         return VariableAssignOutput(**written)
 

@@ -5,12 +5,15 @@ from __future__ import annotations
 import json
 import sys
 from pathlib import Path
-from typing import Any
+from typing import Annotated, Any
+
+from pydantic import Field, TypeAdapter
 
 import interlace.nodes
 from interlace.engine.document import Document
 from interlace.engine.registry import Registry
-from interlace.ui_schema.catalogue import catalogue
+from interlace.engine.triggers import Trigger
+from interlace.ui_schema.catalogue import catalogue, shared
 
 FOLDER = Path(__file__).resolve().parent
 DIALECT = "https://json-schema.org/draft/2020-12/schema"
@@ -24,6 +27,9 @@ _SHORT_EDGE = {
 def document_schema() -> dict[str, Any]:
     """The schema of a workflow file; beside the model's form it allows short edges, as the YAML reader does."""
     schema = {"$schema": DIALECT, **Document.model_json_schema(by_alias=True), "title": "Interlace workflow"}
+    triggers = TypeAdapter(list[Annotated[Trigger, Field(discriminator="type")]]).json_schema()
+    schema["$defs"] |= triggers.pop("$defs")
+    schema["properties"]["triggers"]["items"] = triggers["items"]
     for holder in (schema, schema["$defs"]["Body"]):
         edges = holder["properties"]["edges"]
         edges["items"] = {"anyOf": [edges["items"], _SHORT_EDGE]}
@@ -35,7 +41,7 @@ def schemas() -> dict[str, Any]:
     registry = Registry()
     registry.discover(interlace.nodes)
     types = {f"nodes/{entry['type']}.json": entry for entry in catalogue(registry)}
-    return {"document.json": document_schema(), **types}
+    return {"document.json": document_schema(), "shared.json": shared(), **types}
 
 
 def main(arguments: list[str], folder: Path = FOLDER) -> int:
