@@ -20,9 +20,9 @@ class CallbackUrls:
         self.key = secrets.token_hex(32)
         """The key of all processes that share the database."""
 
-    def new(self) -> tuple[str, str]:
-        """A new token `<random>.<signature>` and its URL."""
-        nonce = secrets.token_hex(_NONCE_BYTES)
+    def of(self, key: str) -> tuple[str, str]:
+        """The token `<name>.<signature>` of a node's idempotency key, and its URL."""
+        nonce = self._signature(f"callback {key}")[: 2 * _NONCE_BYTES]
         token = f"{nonce}.{self._signature(nonce)}"
         return token, f"{self.base.rstrip('/')}{PATH}{token}"
 
@@ -30,6 +30,14 @@ class CallbackUrls:
         """Whether a token was made here."""
         nonce, _, signature = token.partition(".")
         return hmac.compare_digest(signature.encode(), self._signature(nonce).encode())
+
+    def sign(self, what: str) -> str:
+        """A text that only this installation can have made of another one."""
+        return self._signature(f"signed {what}")[: 2 * _NONCE_BYTES]
+
+    def signed(self, what: str, signature: str) -> bool:
+        """Whether it was."""
+        return hmac.compare_digest(signature.encode(), self.sign(what).encode())
 
     def _signature(self, nonce: str) -> str:
         return hmac.new(self.key.encode(), nonce.encode(), hashlib.sha256).hexdigest()

@@ -12,8 +12,10 @@ from interlace.engine.registry import Registry
 from interlace.engine.schema import Schema
 from interlace.engine.source import Source, load_file
 from interlace.engine.validate import Validation, check, validate
+from interlace.flows.bindings import Models, unbound
 from interlace.store import Store
 from interlace.store.errors import ConflictError, NotFoundError
+from interlace.store.visibility import Asker
 
 _MAX_WORKFLOWS = 200
 
@@ -26,7 +28,7 @@ class Callees:
     Without a `store` nothing is known of stored workflows: calls of them are taken as they stand.
     """
 
-    def __init__(self, store: Store | None, *, owner: str = "local") -> None:
+    def __init__(self, store: Store | None, *, owner: Asker = "local") -> None:
         self._store = store
         self._owner = owner
         self._documents: dict[Call, Document] = {}
@@ -76,8 +78,25 @@ class Callees:
         return Document.model_validate_json(text), None
 
 
+async def check_all(
+    source: Source,
+    registry: Registry,
+    *,
+    store: Store | None,
+    folder: str | None,
+    owner: Asker = "local",
+    models: Models | None = None,
+) -> Validation:
+    """The same, with warnings of resources that the owner does not see; without a store nothing is known of them."""
+    found = await check_with_callees(source, registry, store=store, folder=folder, owner=owner)
+    if store is None:
+        return found
+    more = await unbound(source, registry, store=store, owner=owner, models=models)
+    return found.with_more(more) if more else found
+
+
 async def check_with_callees(
-    source: Source, registry: Registry, *, store: Store | None, folder: str | None, owner: str = "local"
+    source: Source, registry: Registry, *, store: Store | None, folder: str | None, owner: Asker = "local"
 ) -> Validation:
     """All problems of a loaded text, the owner's workflows it calls included. Runs and connects nothing."""
     document = source.document or source.salvaged

@@ -9,9 +9,12 @@ from typing import TYPE_CHECKING, Any
 
 from interlace.engine.errors import InvalidDocument, NodeError, StoreError
 from interlace.engine.events import Event
+from interlace.engine.principal import Principal
 from interlace.engine.protocols import ChildResult
 from interlace.engine.run import RunResult
 from interlace.flows.request import Request
+from interlace.resources.lookup import resource_not_found
+from interlace.store.errors import NotFoundError
 from interlace.store.run_row import FINAL, Run
 
 if TYPE_CHECKING:
@@ -103,6 +106,8 @@ class ChildRuns:
             environment=parent.environment,
             parent=parent,
             parent_path=path,
+            test=parent.test,
+            options={"record": True} if parent.options.get("record") else {},
         )
         try:
             return await self._runner.start(pinned, request)
@@ -113,13 +118,21 @@ class ChildRuns:
     async def _find(self, workflow: str, version: str | int, parent: Run) -> Pinned:
         documents = self._runner.documents
         try:
+            owner = await self._runner.principal(parent, parent.owner)
             if not workflow.startswith("."):
-                return await documents.stored(workflow, version, owner=parent.owner)
-            return await documents.from_file(_beside(workflow, parent), owner=parent.owner)
+                await self._see(workflow, owner)
+                return await documents.stored(workflow, version, owner=owner)
+            return await documents.from_file(_beside(workflow, parent), owner=owner)
         except (StoreError, InvalidDocument) as error:
             raise NodeError(
                 f"workflow {workflow!r} cannot be run: {error}", kind="unknown_workflow"
             ) from None
+
+    async def _see(self, workflow: str, owner: Principal) -> None:
+        try:
+            await self._runner.store.workflows.get(workflow, owner=owner)
+        except NotFoundError:
+            raise resource_not_found("workflow", workflow) from None
 
     async def _cancel(self, parent: str, run_id: str) -> None:
         self._reported.setdefault(parent, set()).add(run_id)

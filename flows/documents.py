@@ -16,10 +16,12 @@ from interlace.engine.registry import Registry
 from interlace.engine.run import Plan, compile_plan
 from interlace.engine.source import Source, load, load_file
 from interlace.engine.validate import Validation
-from interlace.flows.callees import check_with_callees
+from interlace.flows.bindings import Models
+from interlace.flows.callees import check_all, check_with_callees
 from interlace.store import Store
 from interlace.store.errors import NotFoundError
 from interlace.store.runs import hash_document
+from interlace.store.visibility import Asker
 
 _KEPT = 256
 
@@ -52,15 +54,21 @@ class Documents:
 
     def __init__(self, store: Store, registry: Registry) -> None:
         self._store = store
-        self._registry = registry
+        self.registry = registry
+        self.models: Models | None = None
+        """What finds models by their names."""
         self._plans: OrderedDict[str, Plan] = OrderedDict()
+        self._texts: dict[str, str] = {}
+        """Those of the plans that are kept."""
 
-    async def check(self, source: Source, *, folder: str | None = None, owner: str = "local") -> Validation:
-        """All problems of a loaded text, the owner's workflows it calls included. Runs and connects nothing."""
-        return await check_with_callees(source, self._registry, store=self._store, folder=folder, owner=owner)
+    async def check(self, source: Source, *, folder: str | None = None, owner: Asker = "local") -> Validation:
+        """All problems of a loaded text, with what the owner's workflows and resources tell. Runs and connects nothing."""
+        return await check_all(
+            source, self.registry, store=self._store, folder=folder, owner=owner, models=self.models
+        )
 
     async def from_text(
-        self, text: str, *, name: str = "", folder: str | None = None, owner: str = "local"
+        self, text: str, *, name: str = "", folder: str | None = None, owner: Asker = "local"
     ) -> Pinned:
         """A document given as YAML or JSON.
 
@@ -69,14 +77,19 @@ class Documents:
         """
         return await self.from_source(load(text, name=name), folder=folder, owner=owner)
 
-    async def from_file(self, path: Path, *, owner: str = "local") -> Pinned:
+    async def from_file(self, path: Path, *, owner: Asker = "local") -> Pinned:
         """A document in a file; its relative sub-workflows are looked up beside it."""
         source, folder = await asyncio.to_thread(_load, path)
         return await self.from_source(source, folder=folder, owner=owner)
 
-    async def from_source(self, source: Source, *, folder: str | None = None, owner: str = "local") -> Pinned:
+    async def from_source(
+        self, source: Source, *, folder: str | None = None, owner: Asker = "local"
+    ) -> Pinned:
         """A loaded document, validated."""
-        (await self.check(source, folder=folder, owner=owner)).require()
+        checked = await check_with_callees(
+            source, self.registry, store=self._store, folder=folder, owner=owner
+        )
+        checked.require()
         document = source.require()
         text = canonical(document)
         key = hash_document(text)
@@ -86,8 +99,9 @@ class Documents:
         self, key: str, *, workflow_id: str | None = None, version: int | None = None
     ) -> Pinned:
         """The stored document of a run or version; it was validated when it was stored."""
-        text = await self._store.runs.document(key)
+        text = self._texts.get(key) or await self._store.runs.document(key)
         plan = self._plan(key, None if key in self._plans else Document.model_validate_json(text))
+        self._texts[key] = text
         return Pinned(plan=plan, hash=key, text=text, workflow_id=workflow_id, version=version)
 
     async def read(self, key: str) -> Document:
@@ -104,7 +118,7 @@ class Documents:
         except ValidationError as error:
             raise StoreError(f"the stored document {key!r} cannot be read: {error}") from None
 
-    async def stored(self, name: str, version: str | int = "published", *, owner: str = "local") -> Pinned:
+    async def stored(self, name: str, version: str | int = "published", *, owner: Asker = "local") -> Pinned:
         """A stored workflow of an owner by name or id; `published`, `latest` or a number.
 
         Raises:
@@ -120,9 +134,10 @@ class Documents:
         plan = self._plans.get(key)
         if plan is None:
             assert document is not None, "given unless the plan is kept"
-            plan = self._plans[key] = compile_plan(document, self._registry)
+            plan = self._plans[key] = compile_plan(document, self.registry)
             if len(self._plans) > _KEPT:
-                self._plans.popitem(last=False)
+                gone, _ = self._plans.popitem(last=False)
+                self._texts.pop(gone, None)
         else:
             self._plans.move_to_end(key)
         return plan

@@ -57,14 +57,22 @@ class FollowUps:
     async def _start(self, run: Run) -> None:
         runner = self._runner
         wanted = (await runner.documents.read(run.document_hash)).settings.on_failure
-        if wanted is None or run.trigger.get("event") == "on_failure":
+        if (
+            wanted is None
+            or run.test
+            or run.options.get("offline")
+            or run.trigger.get("event") == "on_failure"
+        ):
             return
         full = await runner.store.runs.resolve(run)
         ended = {"id": run.id, "status": run.status, "outputs": full.outputs, "error": full.error}
         try:
-            pinned = await runner.documents.stored(wanted, owner=run.owner)
+            pinned = await runner.documents.stored(wanted, owner=await runner.principal(None, run.owner))
             request = Request(
-                trigger={"kind": "event", "event": "on_failure", "workflow": run.name, "run": ended},
+                trigger={
+                    "kind": "event", "event": "on_failure", "workflow": run.name, "run": ended,
+                    "depth": int(run.trigger.get("depth", 0)) + 1,
+                },
                 environment=run.environment, owner=run.owner, idempotency_key=f"on_failure:{run.id}",
             )  # fmt: skip
             await runner.start(pinned, request)

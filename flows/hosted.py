@@ -2,12 +2,10 @@
 
 from __future__ import annotations
 
-import time
 from collections.abc import Mapping
 from typing import Any
 
-from interlace.engine.errors import InterlaceError
-from interlace.flows.leases import LEASE_SECONDS
+from interlace.engine.errors import InterlaceError, StoreError
 from interlace.flows.platform import Platform
 from interlace.flows.prefect.outcome import Outcome
 from interlace.flows.request import POOL, Request
@@ -33,6 +31,10 @@ class HostedRuns:
                 owner=owner,
             )  # fmt: skip
             run_id, _ = await self._platform.runner.create(pinned, request)
+        except StoreError as error:
+            if error.breaks_run:
+                raise  # the database is away: another look finds the flow run again
+            return None
         except InterlaceError:
             return None
         await self._platform.store.runs.mirrored([(run_id, "", flow_run_id)])
@@ -40,11 +42,15 @@ class HostedRuns:
 
     async def claim(self, flow_run_id: str, run_id: str) -> bool:
         """Take the run's lease."""
-        del flow_run_id
-        runner = self._platform.runner
-        epoch = await self._platform.store.runs.claim(run_id, runner.owner, LEASE_SECONDS)
+        try:
+            run = await self._platform.store.runs.get(run_id)
+        except NotFoundError:
+            return False
+        epoch = await self._platform.runner.admission.claim(run)
         if epoch is not None:
             self._epochs[run_id] = epoch
+            if run.flow_run_id != flow_run_id:
+                await self._platform.store.runs.linked([(run_id, flow_run_id)])
         return epoch is not None
 
     async def release(self, flow_run_id: str, run_id: str) -> None:
@@ -64,9 +70,12 @@ class HostedRuns:
         result = await runner.turn(run_id)
         if result.status in ("queued", "running"):
             return Outcome(state="interrupted")
-        await store.runs.mirrored([(run_id, result.status, None)])
         message = (result.error or {}).get("message")
         return Outcome(state=result.status, message=message)  # type: ignore[arg-type]
+
+    async def shown(self, run_id: str, outcome: Outcome) -> None:
+        """Hear that Prefect shows how the run stands: not before, it may be away, or have forgotten the run."""
+        await self._platform.store.runs.mirrored([(run_id, outcome.state, None)])
 
     async def parked(self, flow_run_id: str, run_id: str) -> bool:
         """Hear that Prefect shows the run as suspended; True if it can go on already."""
@@ -91,4 +100,16 @@ class HostedRuns:
             return False
         if run.status in FINAL or run.trigger.get("via") != POOL["via"]:
             return run.status not in FINAL
-        return run.lease_until is not None and run.lease_until > time.time()
+        return await self._platform.store.runs.is_held(run_id)
+
+    async def standing(self, run_id: str) -> Outcome | None:
+        """How a run stands that Prefect shows at work."""
+        if await self.is_alive(run_id):
+            return None
+        try:
+            run = await self._platform.store.runs.get(run_id)
+        except NotFoundError:
+            return None  # of another installation, maybe, that shares the pool
+        if run.status in FINAL or run.status == "suspended":
+            return Outcome(state=run.status, message=(run.error or {}).get("message"))  # type: ignore[arg-type]
+        return Outcome(state="interrupted", message="Its host is gone.")

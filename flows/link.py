@@ -8,29 +8,30 @@ from __future__ import annotations
 import asyncio
 import contextlib
 import time
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
 import structlog
 
-from interlace.engine.errors import InterlaceError
+from interlace.flows.handing import HandOver
 from interlace.flows.hosted import HostedRuns
 from interlace.flows.platform import Platform
-from interlace.flows.prefect.connection import PrefectConnection, PrefectError, PrefectRefused
+from interlace.flows.prefect.connection import PrefectApi, PrefectConnection, PrefectError
 from interlace.flows.prefect.host import Host
 from interlace.flows.prefect.mirror import Mirror, MirrorRates
-from interlace.flows.prefect.outcome import Outcome
 from interlace.flows.prefect.server import EmbeddedPrefect
 from interlace.flows.prefect.settings import auth_file, own_auth
+from interlace.flows.presence import host_name
+from interlace.flows.reconciler import Reconciler
 from interlace.flows.shown import ShownRuns, deployment_of, is_hosted
-from interlace.store.run_row import FINAL, Run
+from interlace.store.run_row import Run
 
+_HAND_OVER_SECONDS = 5.0
 _RESUME_SECONDS = 20.0
 """How long Prefect may take to go on with a suspended run before that happens without it."""
-_RECONCILE_SECONDS = 20.0
-# What Prefect says to a flow run that it has not, or cannot show: the next round would hear the same.
-_HOPELESS = frozenset({400, 404, 409, 413, 422})
+_AGAIN_SECONDS, _LONGEST_SECONDS = 2.0, 60.0
+"""Between two tries to start the embedded server: the first pause, and the longest."""
 
 log = structlog.get_logger("interlace.prefect")
 
@@ -44,10 +45,15 @@ class PrefectLink:
         self._embedded: EmbeddedPrefect | None = None
         self._mirror: Mirror | None = None
         self._host: Host | None = None
+        self._hosts: dict[str, Host] = {}
+        """Hosts of pools beside the default one; those of pools that are served elsewhere only hand runs over."""
+        self._api: PrefectApi | None = None
         self._connection: PrefectConnection | None = None
+        self.reconciler: Reconciler | None = None
         self._reconciler: asyncio.Task[None] | None = None
         self._asked: dict[str, float] = {}
         """When the host was first asked to go on with a suspended run, by run."""
+        self.handing = HandOver(self)
         self._ready = asyncio.Event()
         self._failure: str | None = None
 
@@ -65,6 +71,14 @@ class PrefectLink:
     def credentials(self) -> Path | None:
         """The file whose text signs in to the embedded server's pages; None where that server is not ours."""
         return None if self._embedded is None else auth_file(self._platform.settings.home)
+
+    @property
+    def is_shared(self) -> bool:
+        """Whether starts go to other hosts through Prefect: it is there, and not only this process's own."""
+        return self._platform.settings.prefect == "external" and self._ready.is_set()
+
+    def _now(self) -> float:
+        return self._platform.runner.clock.now()
 
     @property
     def connection(self) -> PrefectConnection | None:
@@ -86,17 +100,28 @@ class PrefectLink:
 
     async def start(self) -> None:
         """Bring Prefect up; to be run as a task, runs do not wait for it."""
-        try:
-            connection = await self._connect()
-        except PrefectError as error:
-            self._failure = str(error)
-            log.warning("Prefect did not start; runs go on without it", error=str(error))
-            return
+        pause = _AGAIN_SECONDS
+        while (connection := await self._try_to_connect()) is None:
+            if self._embedded is None:
+                return  # the settings are wrong, which time does not change
+            await asyncio.sleep(pause)
+            pause = min(2 * pause, _LONGEST_SECONDS)
         await self._platform.guard(connection.api_url)
         self._connection = connection
         await self._serve(connection)
         self._ready.set()
         (log.debug if self._announced else log.info)("Prefect is ready", ui=self.ui_url)
+
+    async def _try_to_connect(self) -> PrefectConnection | None:
+        """The connection; None when it failed, as when the embedded server was killed while it started."""
+        try:
+            connection = await self._connect()
+        except PrefectError as error:
+            self._failure = str(error)
+            log.warning("Prefect did not start; runs go on without it", error=str(error))
+            return None
+        self._failure = None
+        return connection
 
     async def _connect(self) -> PrefectConnection:
         settings = self._platform.settings
@@ -122,65 +147,49 @@ class PrefectLink:
         await self._mirror.start()
         self._platform.runner.ended.append(self._poke)
         self._platform.waits.elsewhere = self._resume
-        self._host = Host(
-            connection, settings.prefect_pool, HostedRuns(self._platform), limit=settings.max_runs
-        )
-        await self._host.start()
-        with contextlib.suppress(PrefectError):
-            await self._host.ready()
-        self._reconciler = asyncio.create_task(self._reconcile(self._host), name="prefect-reconciler")
+        self._host = self._host_of(None)
+        for pool in sorted(self._platform.served.pools):
+            host = self._host_of(pool)
+            await host.start()
+            with contextlib.suppress(PrefectError):
+                await host.ready()
+        self._api = PrefectApi(connection)
+        self.reconciler = Reconciler(self._platform, self._api, self._all_hosts)
+        self._reconciler = asyncio.create_task(self.reconciler.run(), name="prefect-reconciler")
+
+    def _host_of(self, pool: str | None) -> Host:
+        """The host of a pool, made when it is asked for first."""
+        settings, name = self._platform.settings, self._platform.served.name(pool)
+        if self._host is not None and name == self._host.pool:
+            return self._host
+        host = self._hosts.get(name)
+        if host is None:
+            assert self._connection is not None, "set before anything is hosted"
+            host = Host(
+                self._connection, name, HostedRuns(self._platform), limit=settings.max_runs,
+                name=f"{host_name(self._platform)}-{name}",
+            )  # fmt: skip
+            if name != settings.prefect_pool:
+                self._hosts[name] = host
+        return host
+
+    def _all_hosts(self) -> list[Host]:
+        return [*([] if self._host is None else [self._host]), *self._hosts.values()]
 
     async def _resume(self, run: Run) -> bool:
         """Let the host go on with a suspended run of the pool; False where that is not for Prefect, or it does not."""
-        if not is_hosted(run) or run.flow_run_id is None or self._host is None:
+        if not is_hosted(run, self._now()) or run.flow_run_id is None or self._host is None:
             return False
         asked = self._asked.get(run.id)
         if asked is not None:
             return time.monotonic() - asked < _RESUME_SECONDS
         self._asked[run.id] = time.monotonic()
         try:
-            await self._host.resume(run.flow_run_id)
+            await self._host_of(run.pool).resume(run.flow_run_id)
         except PrefectError as error:
             log.info("a suspended run goes on without Prefect", run=run.id, error=str(error))
             return False
         return True
-
-    async def _reconcile(self, host: Host) -> None:
-        """Bring Prefect's picture of the pool's runs and the journals together: after crashes they differ."""
-        while True:
-            try:
-                await self._compare(host)
-            except InterlaceError as error:
-                log.info("Prefect's picture could not be compared now", error=str(error))
-            except Exception:
-                log.exception("comparing with Prefect failed")
-            await asyncio.sleep(_RECONCILE_SECONDS)
-
-    async def _compare(self, host: Host) -> None:
-        after = ""
-        while page := await self._platform.store.runs.to_mirror(after=after):
-            for run in page:
-                await self._settle(host, run)
-            after = page[-1].id
-        await host.sweep()
-
-    async def _settle(self, host: Host, run: Run) -> None:
-        """Show the end of a run of the pool that ended outside the pool."""
-        if (
-            not is_hosted(run)
-            or run.flow_run_id is None
-            or run.status not in FINAL
-            or run.flow_run_id in host.active
-        ):
-            return
-        message = (run.error or {}).get("message")
-        try:
-            await host.settle(run.flow_run_id, Outcome(state=run.status, message=message))  # type: ignore[arg-type]
-        except PrefectRefused as refusal:
-            log.warning("the end of a run cannot be shown in Prefect", run=run.id, error=str(refusal))
-            if refusal.status not in _HOPELESS:
-                return
-        await self._platform.store.runs.mirrored([(run.id, run.status, None)])
 
     async def _poke(self, run_id: str, _result: object) -> None:
         self._asked.pop(run_id, None)
@@ -210,20 +219,39 @@ class PrefectLink:
             raise PrefectError(self._failure or "Prefect is not ready yet.")
         runs, deployment = self._platform.store.runs, deployment_of(run)
         full = await runs.resolve(run)
-        await self._host.ensure_deployment(deployment, run.name, schema)
-        flow_run_id = await self._host.submit(deployment, run.id, full.inputs, run.tags)
-        await runs.mirrored([(run.id, (await runs.get(run.id)).status, flow_run_id)])
+        host = self._host_of(run.pool)
+        await host.ensure_deployment(deployment, run.name, schema)
+        flow_run_id = await host.submit(deployment, run.id, full.inputs, run.tags)
+        await runs.linked([(run.id, flow_run_id)])
         return flow_run_id
+
+    async def submit_all(self, waiting: Sequence[Run], schema: Mapping[str, Any]) -> None:
+        """Hand queued runs of one workflow and pool to Prefect together.
+
+        Raises:
+            PrefectError: Prefect is not there; nothing was handed over.
+        """
+        if self._host is None or not self._ready.is_set():
+            raise PrefectError(self._failure or "Prefect is not ready yet.")
+        runs, deployment = self._platform.store.runs, deployment_of(waiting[0])
+        host = self._host_of(waiting[0].pool)
+        await host.ensure_deployment(deployment, waiting[0].name, schema)
+        inputs = [(run.id, (await runs.resolve(run)).inputs, run.tags) for run in waiting]
+        placed = await host.submit_all(deployment, inputs)
+        await runs.linked(placed.items())
 
     async def stop(self) -> None:
         """Let go of Prefect; the embedded server ends, also when something before it fails."""
+        await self.handing.finish(_HAND_OVER_SECONDS)
         async with contextlib.AsyncExitStack() as last_first:
             if self._embedded is not None:
                 last_first.push_async_callback(self._embedded.stop)
             if self._mirror is not None:
                 last_first.push_async_callback(self._mirror.stop)
-            if self._host is not None:
-                last_first.push_async_callback(self._host.stop, grace=1.0)
+            if self._api is not None:
+                last_first.push_async_callback(self._api.close)
+            for host in self._all_hosts():
+                last_first.push_async_callback(host.stop, grace=1.0)
             if self._reconciler is not None:
                 self._reconciler.cancel()
                 await asyncio.wait([self._reconciler])

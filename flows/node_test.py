@@ -12,16 +12,23 @@ from interlace.engine.errors import InvalidDocument
 from interlace.engine.expressions import NodeOutputs
 from interlace.engine.inputs import prepare_inputs
 from interlace.engine.node import RunInfo
+from interlace.engine.principal import LOCAL, Principal
 from interlace.engine.problems import Problem, nearest
-from interlace.engine.protocols import Files
+from interlace.engine.protocols import Environment, Files, Services
 from interlace.engine.run import Execution, Plan, run_names
 from interlace.engine.run.memory import MemoryJournal
 from interlace.engine.run.plan import BodyPlan, plan_node
+from interlace.flows.documents import canonical
 from interlace.flows.platform import Platform
 
 
 async def test_node(
-    platform: Platform, document: Document, node_id: str, given: Mapping[str, Any]
+    platform: Platform,
+    document: Document,
+    node_id: str,
+    given: Mapping[str, Any],
+    *,
+    principal: Principal = LOCAL,  # noqa: PT028 - this is no test
 ) -> dict[str, Any]:
     """Run one node of a document and give `{node, status, outputs, handles, error, elapsed_ms, request, events}`.
 
@@ -46,19 +53,23 @@ async def test_node(
         workflow=document.name,
         started_at=time.time(),
         trigger={"kind": "test"},
+        principal=principal,
     )
-    names = _names(platform, document, info, given, specs)
+    environment = await platform.environments.of(principal, canonical(document))
+    services = platform.services.with_service(Environment, environment).with_service(
+        Files, platform.store.files.of_owner(principal.user_id)
+    )
+    names = _names(services, document, info, given, specs)
     node = plan_node(spec.model_copy(update={"disabled": False, "wait": None}), platform.registry)
     plan = Plan(document, BodyPlan([node], [node]))
     journal = MemoryJournal()
-    services = platform.services.with_service(Files, platform.store.files)
     execution = Execution(plan, info, names, journal=journal, services=services, clock=platform.runner.clock)
     await execution.run()
     return _report(node_id, journal)
 
 
 def _names(
-    platform: Platform,
+    services: Services,
     document: Document,
     info: RunInfo,
     given: Mapping[str, Any],
@@ -67,7 +78,7 @@ def _names(
     loose = {key: value for key, value in given.items() if key not in RESERVED and key not in specs}
     inputs = {**given.get("inputs", {}), **loose}
     prepared = prepare_inputs({**document.inputs, "required": []}, inputs)
-    names = run_names(document, info, prepared, platform.services)
+    names = run_names(document, info, prepared, services)
     names["vars"].update(given.get("vars", {}))
     for key, value in given.items():
         if key in specs and isinstance(value, dict):

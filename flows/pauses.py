@@ -11,6 +11,9 @@ async def only_pauses(store: Store, run_id: str, before: float | None) -> bool:
         if wait.kind == "child" and wait.ref is not None:
             if not await only_pauses(store, wait.ref, before):
                 return False
+        elif wait.kind == "place":
+            if wait.ref not in await store.hosts.pools():
+                return False
         elif wait.kind != "timer" or (before is not None and wait.until is not None and wait.until > before):
             return False
     return True

@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 
 from interlace.engine.errors import InterlaceError
+from interlace.store.visibility import Asker
 from interlace.store.wait_row import Wait
 
 
@@ -19,7 +20,7 @@ class Person:
     """Somebody who answers, within one owner's scope."""
 
     name: str
-    owner: str = "local"
+    owner: Asker = "local"
     roles: frozenset[str] = field(default_factory=frozenset)
     groups: frozenset[str] = field(default_factory=frozenset)
 
@@ -30,12 +31,14 @@ class Person:
         """
         if not wait.assignees:
             return True
-        titles = {
-            self.name,
-            *(f"role:{role}" for role in self.roles),
-            *(f"group:{name}" for name in self.groups),
-        }
-        return not titles.isdisjoint(wait.assignees)
+        return not self.titles.isdisjoint(wait.assignees)
+
+    @property
+    def titles(self) -> frozenset[str]:
+        """What requests name this person by."""
+        return frozenset(
+            {self.name, *(f"role:{role}" for role in self.roles), *(f"group:{name}" for name in self.groups)}
+        )
 
     def check(self, wait: Wait) -> None:
         """Raise where the request is not this person's to answer.

@@ -3,17 +3,26 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import Any
+from typing import Any, NamedTuple
 
 from interlace.engine.document import Document
 from interlace.engine.run import Recorded
+from interlace.engine.substeps import SubStep
 from interlace.engine.waits import Waiting
 from interlace.store import Store
 from interlace.store.state import NodeRecord
 
 
-async def recorded_of(store: Store, run_id: str) -> tuple[dict[str, Recorded], int]:
-    """The last state of each node of a run with its values loaded, and the number of the run's last event."""
+class Past(NamedTuple):
+    """What a run's journal holds: the last state of each node, the number of the last event, what variables began as."""
+
+    nodes: dict[str, Recorded]
+    last_seq: int
+    variables: dict[str, Any]
+
+
+async def recorded_of(store: Store, run_id: str) -> Past:
+    """What a run's journal holds, with its values loaded."""
     state = await store.events.fold(run_id)
     journal = store.journal(run_id, None)
 
@@ -21,7 +30,7 @@ async def recorded_of(store: Store, run_id: str) -> tuple[dict[str, Recorded], i
         return None if values is None else await journal.load_map(values)
 
     found = {path: await _recorded(record, load) for path, record in state.nodes.items()}
-    return found, state.last_seq
+    return Past(found, state.last_seq, await journal.load_map(state.first_variables))
 
 
 async def _recorded(record: NodeRecord, load: Any) -> Recorded:
@@ -29,6 +38,7 @@ async def _recorded(record: NodeRecord, load: Any) -> Recorded:
         status=record.status,
         attempt=max(record.attempt, 1),
         retries=record.retries,
+        started=record.started_at,
         outputs=await load(record.outputs),
         handles=record.handles,
         error=await load(record.error),
@@ -37,18 +47,29 @@ async def _recorded(record: NodeRecord, load: Any) -> Recorded:
         why=record.why,
         wait=await _wait(record, load),
         confirmed=record.confirmed,
+        effects=record.effects,
         items=record.items,
         round=-1 if record.round is None else record.round,
+        heard=record.heard,
+        requests={key: await _waiting(data, load) for key, data in record.requests.items()},
+        substeps={
+            key: SubStep(await load(step.started), await load(step.finished))
+            for key, step in record.substeps.items()
+        },
     )
 
 
 async def _wait(record: NodeRecord, load: Any) -> Waiting | None:
     if record.status != "suspended" or record.wait is None:
         return None
-    data = await load({name: record.wait.get(name, {}) for name in ("request", "state")})
+    return await _waiting(record.wait, load)
+
+
+async def _waiting(wait: Mapping[str, Any], load: Any) -> Waiting:
+    data = await load({name: wait.get(name, {}) for name in ("request", "state")})
     return Waiting(
-        id=record.wait.get("id", ""), kind=record.wait.get("kind", "timer"), phase=record.wait.get("phase", "pause"),
-        until=record.wait_until, hash=record.wait.get("hash", ""), **data,
+        id=wait.get("id", ""), kind=wait.get("kind", "timer"), phase=wait.get("phase", "pause"),
+        until=wait.get("until"), hash=wait.get("hash", ""), key=wait.get("key", ""), **data,
     )  # fmt: skip
 
 

@@ -10,27 +10,35 @@ import asyncio
 import contextlib
 import time
 from collections.abc import Callable, Coroutine, Mapping
-from dataclasses import dataclass
 from typing import Any
 
 import structlog
 
+from interlace.engine import origin
 from interlace.engine.clock import SystemClock
 from interlace.engine.errors import Detached, StoreError
 from interlace.engine.inputs import prepare_inputs
 from interlace.engine.node import RunInfo
-from interlace.engine.protocols import Clock, Files, Services
-from interlace.engine.run import Execution, Recorded, RunResult, prepare
+from interlace.engine.principal import Principal
+from interlace.engine.protocols import Clock, Services
+from interlace.engine.run import RunResult
 from interlace.engine.run.result import error_of
-from interlace.engine.waits import Answer
+from interlace.engine.run.watching import NodeWatcher, unwatched
+from interlace.flows.active import Active
+from interlace.flows.admission import Admission
 from interlace.flows.documents import Documents, Pinned
+from interlace.flows.environment import RunEnvironments
 from interlace.flows.leases import LEASE_SECONDS, Leases
 from interlace.flows.pauses import only_pauses
 from interlace.flows.recorded import recorded_of, response_of
 from interlace.flows.request import Request
+from interlace.flows.served import Served
+from interlace.flows.surroundings import prepare_turn
+from interlace.flows.turn import new_run
+from interlace.flows.work import Work, keeps_of, run_info
 from interlace.store import Store
 from interlace.store.errors import FencedError
-from interlace.store.run_row import FINAL, NewRun, Run
+from interlace.store.run_row import FINAL, Run
 
 _CLOSE_SECONDS = 10.0
 
@@ -41,36 +49,6 @@ Ended = Callable[[str, RunResult], Coroutine[Any, Any, None]]
 
 class ClosingError(StoreError):
     """This process is leaving and starts no runs; the node that would start one is left to the run's next process."""
-
-
-@dataclass(slots=True, eq=False)
-class Active:
-    """A run that this process executes under the lease `epoch`."""
-
-    run_id: str
-    epoch: int
-    task: asyncio.Task[RunResult] | None = None
-    execution: Execution | None = None
-    cancelled: str | None = None
-
-    def cancel(self, reason: str) -> None:
-        """End the run early, also when it has not begun yet; the first reason counts."""
-        if self.cancelled is None:
-            self.cancelled = reason
-            if self.execution is not None:
-                self.execution.cancel(reason)
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Work:
-    """One turn of a run: everything but who runs it. `recorded` is what an earlier turn left behind."""
-
-    info: RunInfo
-    owner: str
-    inputs: dict[str, Any]
-    first_seq: int
-    recorded: Mapping[str, Recorded] | None = None
-    answers: Mapping[str, Answer] | None = None
 
 
 class Runner:
@@ -84,18 +62,35 @@ class Runner:
         *,
         clock: Clock | None = None,
         max_runs: int = 200,
+        served: Served | None = None,
+        most: int | None = None,
+        environments: RunEnvironments | None = None,
     ) -> None:
         self.store = store
         self.documents = documents
         self.services = services
+        self.environments = environments
         self.clock = clock or SystemClock()
         self.active: dict[str, Active] = {}
         self.closing = False
+        self.shared = False
+        """Whether other processes take runs of the same store."""
         self.ended: list[Ended] = []
         """Called with run id and result when a run of this process has ended, or is suspended."""
+        self.ended_of: dict[str, Ended] = {}
+        """The same for runs of one kind of trigger."""
+        self.observers: list[Callable[[RunInfo, RunResult], None]] = []
+        """Called with every turn of this process that came to its end."""
+        self.fenced: list[Callable[[], None]] = []
+        """Called when another process owns a run that this one worked on."""
+        self.watcher: NodeWatcher = unwatched
+        self.traced = False
+        """Whether runs are part of traces."""
         self._leases = Leases(store, self.active, self._cancel_here)
+        self.max_runs = max_runs
         self._slots = asyncio.Semaphore(max_runs)
         self._after: set[asyncio.Task[None]] = set()
+        self.admission = Admission(self, served or Served(), most)
 
     @property
     def owner(self) -> str:
@@ -114,14 +109,22 @@ class Runner:
         if self.closing:
             raise ClosingError(f"this process is closing; start {pinned.document.name!r} again in a moment")
         inputs = prepare_inputs(pinned.document.inputs, request.inputs)
-        new = self._new(pinned, request, inputs, lease_owner=self.owner)
-        created = await self.store.runs.create(new)
+        at_once = self.admission.at_once(pinned.document)
+        new = new_run(pinned, request, inputs, lease_owner=self.owner if at_once else None)
+        principal = request.principal or await self.principal(request.parent, new.owner)
+        created = await self.store.runs.create(new, request.also)
         if created.epoch is not None and self.closing:
             await self.store.runs.release(created.run_id, created.epoch)
+        elif created.epoch is not None and (new.options or new.seeds):
+            await self.resume(await self.store.runs.get(created.run_id), epoch=created.epoch)
         elif created.epoch is not None:
-            info = self._info(created.run_id, pinned, new, started=None)
-            work = Work(info=info, owner=new.owner, inputs=inputs, first_seq=2)
+            info = run_info(created.run_id, pinned, new, principal, started_at=self.clock.now())
+            work = Work(
+                info=info, owner=new.owner, inputs=inputs, first_seq=2, keeps=keeps_of(new), test=new.test
+            )
             self._launch(Active(created.run_id, created.epoch), pinned, work)
+        elif created.created:
+            await self.admission.admit(created.run_id)
         return created.run_id
 
     async def create(self, pinned: Pinned, request: Request) -> tuple[str, bool]:
@@ -131,7 +134,9 @@ class Runner:
             InvalidDocument: the inputs do not fit; nothing was created.
         """
         inputs = prepare_inputs(pinned.document.inputs, request.inputs)
-        created = await self.store.runs.create(self._new(pinned, request, inputs, lease_owner=None))
+        created = await self.store.runs.create(
+            new_run(pinned, request, inputs, lease_owner=None), request.also
+        )
         return created.run_id, created.created
 
     async def resume(self, run: Run, *, epoch: int | None = None) -> bool:
@@ -143,7 +148,7 @@ class Runner:
                 await self.store.runs.release(run.id, epoch)
             return False
         if epoch is None:
-            epoch = await self.store.runs.claim(run.id, self.owner, LEASE_SECONDS)
+            epoch = await self.admission.claim(run)
         if epoch is None:
             return False
         # Known from here on, so that a second call does not begin a second turn while this one reads.
@@ -152,58 +157,35 @@ class Runner:
             pinned = await self.documents.from_hash(
                 run.document_hash, workflow_id=run.workflow_id, version=run.version
             )
-            recorded, last = await recorded_of(self.store, run.id)
+            past = await recorded_of(self.store, run.id)
             answers = await self.store.waits.answers(run.id)
             full = await self.store.runs.resolve(run)
+            principal = await self.store.users.principal(run.owner)
         except BaseException:
             self.active.pop(run.id, None)
-            await self.store.runs.release(run.id, epoch)
+            # Others, and the runs behind it in its queue, have their turn before it is tried again.
+            await self.store.runs.rest(run.id, epoch, LEASE_SECONDS)
             raise
         if self.closing:
             self.active.pop(run.id, None)
             await self.store.runs.release(run.id, epoch)
             return False
+        began = run.started_at is not None
+        info = run_info(run.id, pinned, full, principal, started_at=run.started_at or self.clock.now())
         work = Work(
-            info=self._info(run.id, pinned, run, started=run.started_at), owner=run.owner, inputs=full.inputs,
-            first_seq=last + 1, recorded=None if run.started_at is None else recorded, answers=answers,
+            info=info, owner=run.owner, inputs=full.inputs, first_seq=past.last_seq + 1, began=began,
+            recorded=past.nodes if began or past.nodes else None, answers=answers, options=full.options,
+            variables=past.variables, keeps=keeps_of(full), test=full.test,
         )  # fmt: skip
         self._launch(active, pinned, work)
         return True
 
-    def _new(
-        self, pinned: Pinned, request: Request, inputs: dict[str, Any], *, lease_owner: str | None
-    ) -> NewRun:
-        parent = request.parent
-        return NewRun(
-            name=pinned.document.name,
-            document=pinned.text if pinned.workflow_id is None else None,
-            document_hash=pinned.hash,
-            inputs=inputs,
-            trigger={**request.trigger, "folder": pinned.folder} if pinned.folder else request.trigger,
-            owner=parent.owner if parent else request.owner,
-            workflow_id=pinned.workflow_id,
-            version=pinned.version,
-            environment=request.environment,
-            idempotency_key=request.idempotency_key,
-            parent_run_id=parent.id if parent else None,
-            parent_path=request.parent_path,
-            depth=parent.depth + 1 if parent else 0,
-            scheduled_for=request.scheduled_for,
-            tags=request.tags,
-            node_count=len(pinned.document.nodes),
-            lease_owner=lease_owner,
-            lease_seconds=LEASE_SECONDS,
-        )
-
-    def _info(self, run_id: str, pinned: Pinned, row: NewRun | Run, *, started: float | None) -> RunInfo:
-        scheduled = None if row.scheduled_for is None else time.strftime(
-            "%Y-%m-%dT%H:%M:%SZ", time.gmtime(row.scheduled_for)
-        )  # fmt: skip
-        return RunInfo(
-            id=run_id, workflow=pinned.document.name, started_at=started or self.clock.now(),
-            trigger={key: value for key, value in row.trigger.items() if key != "folder"},  # a path of this machine
-            environment=row.environment, scheduled_for=scheduled, depth=row.depth,
-        )  # fmt: skip
+    async def principal(self, parent: Run | None, owner: str) -> Principal:
+        """Whose rights a new run acts with; a child has its parent's."""
+        active = None if parent is None else self.active.get(parent.id)
+        if active is not None and active.execution is not None:
+            return active.execution.info.principal
+        return await self.store.users.principal(owner)
 
     def _launch(self, active: Active, pinned: Pinned, work: Work) -> None:
         self.active[active.run_id] = active
@@ -214,21 +196,17 @@ class Runner:
     async def _execute(self, active: Active, pinned: Pinned, work: Work) -> RunResult:
         # A child holds no slot of its own: its parent has one, and would wait for it for ever.
         slot = self._slots if work.info.depth == 0 else contextlib.nullcontext()
-        files = self.store.files.of_run(active.run_id, owner=work.owner)
         async with slot:
-            active.execution = prepare(
-                pinned.plan,
-                work.info,
-                work.inputs,
-                journal=self.store.journal(active.run_id, active.epoch, work.first_seq),
-                services=self.services.with_service(Files, files),
-                clock=self.clock,
-                recorded=work.recorded,
-                answers=work.answers,
-            )
+            origin.current.set(self._origin(work.info))
+            active.execution = await prepare_turn(self, active, pinned, work)
+            active.execution.watcher = self.watcher
             if active.cancelled is not None:
                 active.execution.cancel(active.cancelled)
             return await active.execution.run()
+
+    def _origin(self, info: RunInfo) -> origin.Origin:
+        trace = origin.trace_of(info.id, info.traceparent) if self.traced else None
+        return origin.Origin(info.id, trace=trace)
 
     # -- the end of a turn ---------------------------------------------------------------------------------
 
@@ -239,18 +217,26 @@ class Runner:
         failure = task.exception()
         if failure is None:
             result = task.result()
+            if active.execution is not None:
+                for observer in self.observers:
+                    observer(active.execution.info, result)
             for callback in self.ended:
-                self._background(callback(active.run_id, result))
+                self.background(callback(active.run_id, result))
+            kind = "" if active.execution is None else str(active.execution.info.trigger.get("kind"))
+            if (of_kind := self.ended_of.get(kind)) is not None:
+                self.background(of_kind(active.run_id, result))
             if result.status == "suspended" and active.cancelled is not None:
-                self._background(self._cancel_late(active.run_id, active.cancelled))
+                self.background(self._cancel_late(active.run_id, active.cancelled))
         elif not isinstance(failure, Detached):
-            self._background(self._stopped(active, failure))
+            self.background(self._stopped(active, failure))
 
     async def _stopped(self, active: Active, failure: BaseException) -> None:
         """The run did not come to an end of its own: the store failed, or the engine has a fault."""
         run_id = active.run_id
         if isinstance(failure, FencedError):
             log.warning("another process owns the run now; this one stopped", run=run_id)
+            for callback in self.fenced:
+                callback()
             return
         log.error("the run stopped in this process", run=run_id, exc_info=failure)
         try:
@@ -259,11 +245,11 @@ class Runner:
             else:
                 message = f"the engine failed: {type(failure).__name__}: {failure}"
                 error = error_of(message=message, kind="internal")
-                await self._end(run_id, active.epoch, "run.failed", {"error": error})
+                await self.end(run_id, active.epoch, "run.failed", {"error": error})
         except StoreError as error:
             log.warning("the run is taken up again when its lease has run out", run=run_id, error=str(error))
 
-    async def _end(self, run_id: str, epoch: int, kind: str, data: Mapping[str, Any]) -> None:
+    async def end(self, run_id: str, epoch: int, kind: str, data: Mapping[str, Any]) -> None:
         """Write the last event of a run that nobody executes."""
         journal = self.store.journal(run_id, epoch, await self.store.events.last_seq(run_id) + 1)
         journal.append(kind, "", 0, data)
@@ -271,7 +257,8 @@ class Runner:
         if commit is not None:
             await commit
 
-    def _background(self, work: Coroutine[Any, Any, None]) -> None:
+    def background(self, work: Coroutine[Any, Any, None]) -> None:
+        """Do something beside the runs, and finish it before this process leaves."""
         task = asyncio.get_running_loop().create_task(work)
         self._after.add(task)
         task.add_done_callback(self._after.discard)
@@ -354,7 +341,7 @@ class Runner:
             return False
         epoch = await self.store.runs.claim(run_id, self.owner, LEASE_SECONDS)
         if epoch is not None:
-            await self._end(run_id, epoch, "run.cancelled", {"reason": reason})
+            await self.end(run_id, epoch, "run.cancelled", {"reason": reason})
             for child in await self.store.runs.children(run_id):
                 if child.status not in FINAL and child.trigger.get("wait", True):
                     await self.cancel(child.id, "cancelled with its parent")

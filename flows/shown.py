@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import time
 from collections.abc import Iterator, Sequence
 from datetime import UTC, datetime
 
@@ -42,8 +41,13 @@ class ShownRuns:
         # The pool's runs are among them until the pool has shown them: however many, the others come through.
         while len(found) < limit and (page := await runs.to_mirror(limit, after=after)):
             after = page[-1].id
-            found += [run for run in page if not is_hosted(run)]
-            live = [run for run in page if is_hosted(run) and run.status not in FINAL]
+            now = self._platform.runner.clock.now()
+            found += [run for run in page if not is_hosted(run, now)]
+            live = [
+                run
+                for run in page
+                if run.flow_run_id is not None and run.status not in FINAL and is_hosted(run, now)
+            ]
             await runs.mirrored((run.id, run.status, None) for run in live)
         return [await self._shown(run) for run in found[:limit]]
 
@@ -103,11 +107,11 @@ def deployment_of(run: Run) -> str:
     return run.workflow_id or f"file:{run.name}"
 
 
-def is_hosted(run: Run) -> bool:
+def is_hosted(run: Run, now: float) -> bool:
     """Whether Prefect's pool runs and shows a run; one that the pool was not given in time is shown as any other."""
     if run.trigger.get("via") != POOL["via"]:
         return False
-    return run.flow_run_id is not None or time.time() - run.created_at < _HAND_OVER_SECONDS
+    return run.flow_run_id is not None or now - run.created_at < _HAND_OVER_SECONDS
 
 
 def _line(event: Event) -> LogLine:

@@ -42,6 +42,7 @@ class Deployments:
         self._api = api
         self.pool = pool
         self._known: dict[str, Deployment] = {}
+        self._written: dict[str, tuple[str, Mapping[str, Any] | None, tuple[str, ...]]] = {}
 
     async def ensure_pool(self) -> Mapping[str, Any]:
         """Find the work pool, or make it; its description as Prefect gives it."""
@@ -74,7 +75,7 @@ class Deployments:
             tags: the deployment's tags, inherited by its runs.
         """
         await self.ensure_pool()
-        flow = await self._api.post("/flows/", {"name": _name(name), "tags": ["interlace"]})
+        flow = await self._api.post("/flows/", {"name": plain_name(name), "tags": ["interlace"]})
         properties = {
             "inputs": dict(parameter_schema or _ANY_INPUTS),
             "run_id": {
@@ -87,7 +88,7 @@ class Deployments:
         written = await self._api.post(
             "/deployments/",
             {
-                "name": _name(workflow_id),
+                "name": plain_name(workflow_id),
                 "flow_id": flow["id"],
                 "work_pool_name": self.pool,
                 "entrypoint": ENTRYPOINT,
@@ -104,12 +105,33 @@ class Deployments:
         )
         return self._remember(workflow_id, name, written)
 
+    async def written(
+        self, workflow_id: str, name: str, parameter_schema: Mapping[str, Any] | None, tags: Sequence[str]
+    ) -> Deployment:
+        """Give a deployment, written with the first call and when it has to be another."""
+        wanted = (name, parameter_schema, tuple(tags))
+        known = self._known.get(workflow_id)
+        if known is not None and self._written.get(workflow_id) == wanted:
+            return known
+        made = await self.ensure(workflow_id, name, parameter_schema, tags)
+        self._written[workflow_id] = wanted
+        return made
+
+    async def write_again(self, workflow_id: str) -> None:
+        """Write a deployment that Prefect has lost as it was written before; nothing where it never was."""
+        wanted = self._written.get(workflow_id)
+        self.forget()
+        if wanted is not None:
+            await self.written(workflow_id, *wanted)
+
     async def find(self, workflow_id: str, name: str) -> Deployment:
         """Give a workflow's deployment as it is, made with an open schema when missing."""
         known = self._known.get(workflow_id)
         if known is not None and known.workflow_name == name:
             return known
-        found = await self._api.find(f"/deployments/name/{quote(_name(name))}/{quote(_name(workflow_id))}")
+        found = await self._api.find(
+            f"/deployments/name/{quote(plain_name(name))}/{quote(plain_name(workflow_id))}"
+        )
         return (
             await self.ensure(workflow_id, name)
             if found is None
@@ -126,7 +148,7 @@ class Deployments:
         if known is not None:
             return known
         wanted = {
-            "deployments": {"name": {"any_": [_name(workflow_id)]}},
+            "deployments": {"name": {"any_": [plain_name(workflow_id)]}},
             "work_pools": {"name": {"any_": [self.pool]}},
             "sort": "UPDATED_DESC",
             "limit": 1,
@@ -143,6 +165,7 @@ class Deployments:
     def forget(self) -> None:
         """Look everything up anew: Prefect's database is another one than before."""
         self._known.clear()
+        self._written.clear()
 
     def _remember(self, workflow_id: str, name: str, written: Mapping[str, Any]) -> Deployment:
         made = Deployment(
@@ -152,6 +175,6 @@ class Deployments:
         return made
 
 
-def _name(text: str) -> str:
+def plain_name(text: str) -> str:
     """Give a name without the characters Prefect forbids in names."""
     return text.translate(_FORBIDDEN).strip() or "unnamed"

@@ -117,8 +117,8 @@ class Host:
         parameter_schema: Mapping[str, Any] | None = None,
         tags: Sequence[str] = (),
     ) -> str:
-        """Write a workflow's deployment as it should be now; its id."""
-        return (await self._deployments.ensure(workflow_id, name, parameter_schema, tags)).id
+        """Write a workflow's deployment as it should be now; its id. What was written so before is not written again."""
+        return (await self._deployments.written(workflow_id, name, parameter_schema, tags)).id
 
     async def submit(
         self,
@@ -139,10 +139,54 @@ class Host:
         except PrefectRefused as refusal:
             if refusal.status != httpx2.codes.NOT_FOUND:
                 raise
-            self._deployments.forget()
+            # Another database behind the same address: what was written there before is gone.
+            await self._deployments.write_again(workflow_id)
             made = await self._create(workflow_id, run_id, parameters, tags, scheduled_for)
         if self._pickup is not None and scheduled_for is None:
             self._pickup.poke(UUID(made))
+        return made
+
+    async def submit_all(
+        self, workflow_id: str, runs: Sequence[tuple[str, Mapping[str, Any], Sequence[str]]]
+    ) -> dict[str, str]:
+        """Make flow runs of runs (id, parameters, tags), to be started now; their ids by run.
+
+        Raises:
+            PrefectRefused: the workflow has no deployment (HTTP 404), or Prefect refused one.
+            PrefectUnavailable: Prefect does not answer.
+        """
+        try:
+            return await self._create_all(workflow_id, runs)
+        except PrefectRefused as refusal:
+            if refusal.status != httpx2.codes.NOT_FOUND:
+                raise
+            await self._deployments.write_again(workflow_id)
+            return await self._create_all(workflow_id, runs)
+
+    async def _create_all(
+        self, workflow_id: str, runs: Sequence[tuple[str, Mapping[str, Any], Sequence[str]]]
+    ) -> dict[str, str]:
+        deployment = await self._deployments.lookup(workflow_id)
+        bodies = [
+            {
+                "name": run_name(deployment.workflow_name, run_id),
+                "parameters": parameters_of(run_id, workflow_id, parameters),
+                "enforce_parameter_schema": False,
+                "tags": ["interlace", *tags],
+                "idempotency_key": run_id,
+                "state": {"type": "SCHEDULED", "name": "Scheduled"},
+            }
+            for run_id, parameters, tags in runs
+        ]
+        answer = await self._api.post(f"/deployments/{deployment.id}/create_flow_run/bulk", bodies)
+        made = {
+            run_id: str(result["flow_run_id"])
+            for (run_id, _, _), result in zip(runs, answer["results"], strict=True)
+            if result["status"] == "CREATED"
+        }
+        if self._pickup is not None:
+            for flow_run_id in made.values():
+                self._pickup.poke(UUID(flow_run_id))
         return made
 
     async def resume(self, flow_run_id: str) -> bool:
@@ -165,22 +209,35 @@ class Host:
         )
 
     async def sweep(self) -> list[str]:
-        """Hand flow runs back that no living host has any more; their ids.
+        """Set right what Prefect shows at work and no living host has any more; the ids of these flow runs.
 
-        What was Running or Pending is scheduled again (AwaitingRetry); what was being cancelled is Cancelled.
+        What was Running or Pending is scheduled again (AwaitingRetry), what was being cancelled is Cancelled, and a run
+        that has ended is shown so.
         """
         moved: list[str] = []
         for flow_run in await self._unfinished():
             flow_run_id, run_id = flow_run["id"], flow_run["parameters"].get("run_id")
-            if flow_run_id in self.active or run_id is None or await self._runs.is_alive(run_id):
+            if flow_run_id in self.active or run_id is None:
                 continue
-            if flow_run["state_type"] == "CANCELLING":
+            stands = await self._runs.standing(run_id)
+            if stands is None:
+                continue
+            if stands.state in ("interrupted", "suspended") and flow_run["state_type"] == "CANCELLING":
                 await self._runs.cancel(run_id)
-                await self.settle(flow_run_id, Outcome(state="cancelled"))
-            else:
-                await self.settle(flow_run_id, Outcome(state="interrupted", message="Its host is gone."))
+                stands = Outcome(state="cancelled")
+            await self._set_right(flow_run_id, run_id, stands)
             moved.append(flow_run_id)
         return moved
+
+    async def _set_right(self, flow_run_id: str, run_id: str, stands: Outcome) -> None:
+        """Show how a run stands; what became of it meanwhile may have been shown before, and is shown again."""
+        await self.settle(flow_run_id, stands)
+        if stands.state == "interrupted":
+            now = await self._runs.standing(run_id)
+            if now is not None and now.state != "interrupted":
+                await self.settle(flow_run_id, now)
+        elif stands.state == "suspended" and await self._runs.parked(flow_run_id, run_id):
+            await self.resume(flow_run_id)
 
     async def _unfinished(self) -> list[dict[str, Any]]:
         found: list[dict[str, Any]] = []

@@ -9,6 +9,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import contextlib
 import importlib
 import os
@@ -28,6 +29,7 @@ if TYPE_CHECKING:
 
     from interlace.flows.prefect.flow import Runner
 
+_UNSEEN_SECONDS = (0.1, 0.4, 1.5)
 _unobserved: ContextVar[bool] = ContextVar("unobserved", default=False)
 
 
@@ -109,6 +111,18 @@ async def one_client() -> AsyncGenerator[PrefectClient, None]:
 
     async with AsyncClientContext.get_or_create() as context:
         yield context.client
+
+
+async def read_flow_run(client: PrefectClient, flow_run_id: UUID) -> FlowRun | None:
+    """Read a flow run; None where there is none. Prefect announces one before every connection of it sees its row."""
+    from prefect.exceptions import ObjectNotFound  # noqa: PLC0415
+
+    for pause in _UNSEEN_SECONDS:
+        try:
+            return await client.read_flow_run(flow_run_id)
+        except ObjectNotFound:
+            await asyncio.sleep(pause)
+    return None
 
 
 async def propose_pending(client: PrefectClient, flow_run_id: UUID) -> State[Any] | None:

@@ -6,7 +6,7 @@ import asyncio
 import contextlib
 import logging
 import time
-from collections import deque
+from collections import Counter, deque
 from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Literal
@@ -29,6 +29,9 @@ _BATCH = 100
 _LONGEST_PAUSE_SECONDS = 30.0
 # What Prefect says to something it was sent; anything else is about the sender or the server.
 _ABOUT_A_RECORD = frozenset({400, 409, 413, 422, 500})
+# A server that has just started, or whose database is busy, says so as well: it is asked again before it is believed.
+_MAY_PASS = frozenset({409, 500})
+_TRIES = 5
 
 Detail = Literal["full", "plain", "none"]
 
@@ -73,6 +76,7 @@ class Mirror:
         self._interval = interval
         self._window = _Window()
         self._skipped = 0
+        self._tries: Counter[str] = Counter()
         self._api: PrefectApi | None = None
         self._deployments: Deployments | None = None
         self._writer: Writer | None = None
@@ -144,7 +148,7 @@ class Mirror:
         if shown:
             marks += await self._record(shown)
         await self._source.recorded(marks)
-        return len(runs)
+        return len(marks)
 
     def _detail(self, run: RunRecord) -> Detail:
         rate = self._window.count()
@@ -167,9 +171,7 @@ class Mirror:
             if refusal.status not in _ABOUT_A_RECORD:
                 raise
             if len(shown) == 1:
-                run = shown[0][0]
-                _LOG.warning("Run %s cannot be shown in Prefect: %s", run.run_id, refusal)
-                return [Mark(run_id=run.run_id, state=run.state, fate="refused", reason=str(refusal))]
+                return self._given_up(shown[0][0], refusal)
             # One bad record must not keep the others out: halve until it stands alone.
             half = len(shown) // 2
             return await self._record(shown[:half], fresh=fresh) + await self._record(
@@ -179,6 +181,15 @@ class Mirror:
             Mark(run_id=run.run_id, state=run.state, fate="recorded", flow_run_id=key)
             for (run, _), key in zip(shown, keys, strict=True)
         ]
+
+    def _given_up(self, run: RunRecord, refusal: PrefectRefused) -> list[Mark]:
+        """The mark of a run that cannot be shown; none while another try may do."""
+        self._tries[run.run_id] += 1
+        if refusal.status in _MAY_PASS and self._tries[run.run_id] < _TRIES:
+            return []
+        del self._tries[run.run_id]
+        _LOG.warning("Run %s cannot be shown in Prefect: %s", run.run_id, refusal)
+        return [Mark(run_id=run.run_id, state=run.state, fate="refused", reason=str(refusal))]
 
     async def _ready(self, shown: Sequence[tuple[RunRecord, Detail]]) -> tuple[list[SentRun], Writer]:
         if self._api is None:

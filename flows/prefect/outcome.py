@@ -61,6 +61,10 @@ class Runs(Protocol):
         """
         ...
 
+    async def shown(self, run_id: str, outcome: Outcome) -> None:
+        """Hear that Prefect shows the run's outcome now."""
+        ...
+
     async def parked(self, flow_run_id: str, run_id: str) -> bool:
         """Hear that Prefect shows the run as suspended; True if what it waits for came meanwhile."""
         ...
@@ -71,4 +75,11 @@ class Runs(Protocol):
 
     async def is_alive(self, run_id: str) -> bool:
         """Whether somebody holds the run's lease."""
+        ...
+
+    async def standing(self, run_id: str) -> Outcome | None:
+        """How a run stands that Prefect shows at work: its end, `suspended`, or `interrupted` where nobody has it.
+
+        None where somebody does, and of runs that are none of the pool's or not known here.
+        """
         ...

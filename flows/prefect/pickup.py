@@ -103,7 +103,7 @@ class Pickup:
         with internals.client_settings(self._connection):
             async with PrefectApi(self._connection) as self._api, internals.one_client() as self._client:
                 self._context = contextvars.copy_context()
-                self._settlement = Settlement(self._api)
+                self._settlement = Settlement(self._api, self._shown)
                 self._loop = asyncio.get_running_loop()
                 pool_id = await self._pool_id()
                 async with asyncio.TaskGroup() as group:
@@ -246,8 +246,10 @@ class Pickup:
                 self._look.set()
 
     async def _take_up(self, flow_run_id: UUID, turn: _Turn) -> None:
-        flow_run = await self._client.read_flow_run(flow_run_id)
-        if flow_run.state is None or not flow_run.state.is_scheduled() or self._later(flow_run):
+        flow_run = await internals.read_flow_run(self._client, flow_run_id)
+        if flow_run is None or flow_run.state is None or not flow_run.state.is_scheduled():
+            return
+        if self._later(flow_run):
             return
         run_id = await self._run_id(flow_run)
         if run_id is None or not await self._ask(self._runs.claim(str(flow_run_id), run_id)):
@@ -344,7 +346,9 @@ class Pickup:
             await self._called_off(flow_run_id, over=False, mine=True)
             return
         if state is None or state.is_cancelling() or state.is_running() or state.is_pending():
-            await self._settlement.show(flow_run_id, turn.outcome)
+            await self._settlement.show(flow_run_id, turn.run_id, turn.outcome)
+        elif turn.outcome.state != "interrupted":
+            await self._ask(self._runs.shown(turn.run_id, turn.outcome))
         suspended = turn.outcome.state == "suspended"
         if suspended and await self._ask(self._runs.parked(str(flow_run_id), turn.run_id)):
             await self._settlement.resume(flow_run_id)
@@ -357,7 +361,9 @@ class Pickup:
             if turn.outcome is None:
                 await self._ask(self._runs.cancel(turn.run_id))
             return
-        flow_run = await self._client.read_flow_run(flow_run_id)
+        flow_run = await internals.read_flow_run(self._client, flow_run_id)
+        if flow_run is None:
+            return
         run_id = flow_run.parameters.get("run_id")
         state = flow_run.state
         if run_id is None or state is None or not (state.is_cancelled() if over else state.is_cancelling()):
@@ -366,7 +372,10 @@ class Pickup:
         elsewhere = not over and not mine and await self._ask(self._runs.is_alive(str(run_id)))
         await self._ask(self._runs.cancel(str(run_id)))
         if not over and not elsewhere:
-            await self._settlement.show(flow_run_id, Outcome(state="cancelled"))
+            await self._settlement.show(flow_run_id, str(run_id), Outcome(state="cancelled"))
+
+    async def _shown(self, run_id: str, outcome: Outcome) -> None:
+        await self._ask(self._runs.shown(run_id, outcome))
 
     async def _ask(self, work: Coroutine[Any, Any, _T]) -> _T:
         """Await something on the caller's loop."""

@@ -1,0 +1,158 @@
+"""Who may start: a run waits for a host of its pool and for a slot where its workflow, or all runs, have a limit.
+
+The store decides, with any number of processes and with Prefect away: a slot is taken with the lease, in one commit.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Mapping
+from typing import TYPE_CHECKING, Any
+
+import structlog
+
+from interlace.engine.document import Document
+from interlace.engine.errors import InterlaceError
+from interlace.engine.run import RunResult
+from interlace.engine.run.result import error_of
+from interlace.flows.leases import LEASE_SECONDS
+from interlace.flows.served import Served
+from interlace.store import Store
+from interlace.store.run_row import Run
+
+if TYPE_CHECKING:
+    from interlace.flows.documents import Pinned
+    from interlace.flows.runner import Runner
+
+_BATCH = 20
+
+log = structlog.get_logger("interlace.runner")
+
+
+def slot_of(pinned: Pinned, owner: str) -> dict[str, Any]:
+    """What a new run has of pool, limit and time to start, by its document."""
+    settings = pinned.document.settings
+    found: dict[str, Any] = {"pool": settings.pool, "start_within": settings.start_timeout}
+    if settings.concurrency is not None:
+        name = pinned.workflow_id or f"{owner}/{pinned.document.name}"
+        found |= {"slot_key": name, "slot_limit": settings.concurrency.limit}
+    return found
+
+
+class Admission:
+    """Lets the runs of one process start, and those that waited when others have ended.
+
+    Args:
+        runner: the runs of this process.
+        served: the pools that it takes runs of.
+        most: how many runs may be active on all machines together; None for no limit.
+    """
+
+    def __init__(self, runner: Runner, served: Served, most: int | None) -> None:
+        self._runner = runner
+        self.served = served
+        self.most = most
+        runner.ended.append(self._ended)
+
+    def at_once(self, document: Document) -> bool:
+        """Whether a run of a document can be made with its lease: nothing but this process has a say."""
+        settings = document.settings
+        return settings.concurrency is None and self.most is None and self.served.serves(settings.pool)
+
+    async def claim(self, run: Run) -> int | None:
+        """Take a run with its slot; None where that is not possible now. A full limit may end this run or another."""
+        runs = self._runner.store.runs
+        epoch = await runs.claim(run.id, self._runner.owner, LEASE_SECONDS, key=run.slot_key, most=self.most)
+        if epoch is None and run.slot_key is not None and run.status == "queued":
+            await self._full(run)
+        return epoch
+
+    async def admit(self, run_id: str) -> None:
+        """Start a new run here if it may start now; otherwise it stays queued for whoever may."""
+        run = await self._runner.store.runs.get(run_id)
+        if self.served.serves(run.pool):
+            await self._runner.resume(run)
+
+    async def _full(self, run: Run) -> None:
+        document = await self._runner.documents.read(run.document_hash)
+        rule = document.settings.concurrency
+        if rule is None or rule.when_full == "queue" or run.slot_key is None:
+            return
+        runner = self._runner
+        active = await runner.store.runs.of_slot(run.slot_key)
+        if rule.when_full == "cancel_oldest":
+            for other in active[: max(len(active) - rule.limit, 0)]:
+                await runner.cancel(
+                    other.id, f"cancelled for a newer run (settings.concurrency.limit is {rule.limit})"
+                )
+        elif sum(other.id < run.id for other in active) >= rule.limit:
+            reason = (
+                f"skipped: {rule.limit} earlier runs of {run.name!r} are active (settings.concurrency.limit)"
+            )
+            await runner.cancel(run.id, reason)
+
+    async def overdue(self) -> None:
+        """End runs that have not started in time."""
+        for run in await self._runner.store.runs.late():
+            epoch = await self._runner.store.runs.claim(run.id, self._runner.owner, LEASE_SECONDS)
+            if epoch is not None:
+                why = await self.why_queued(run) or "nobody has taken it"
+                message = f"the run did not start within settings.start_timeout: {why}"
+                data: Mapping[str, Any] = {"error": error_of(message=message, kind="timeout")}
+                await self._runner.end(run.id, epoch, "run.failed", data)
+
+    async def why_queued(self, run: Run) -> str | None:
+        """Why a queued run has not started, in words; None when nothing keeps it from starting."""
+        here = self.served.pools
+        return await why_queued(self._runner.store, self.served, run, most=self.most, here=here)
+
+    async def _ended(self, run_id: str, _result: RunResult) -> None:
+        """After a turn: its slot goes to the run that waits longest."""
+        if self._runner.closing:
+            return
+        try:
+            run = await self._runner.store.runs.get(run_id)
+            if run.slot_key is not None:
+                await self._next(await self._runner.store.runs.of_slot(run.slot_key, _BATCH))
+            elif self.most is not None and run.depth == 0:
+                await self._next(await self.waiting(_BATCH))
+        except InterlaceError as error:
+            log.warning("the next run is started later", run=run_id, error=str(error))
+
+    async def _next(self, waiting: Any) -> None:
+        for run in waiting:
+            if run.status == "queued" and run.lease_owner is None and self.served.serves(run.pool):
+                await self._runner.resume(run)
+                return
+
+    async def waiting(self, limit: int, after: str = "") -> Any:
+        """The oldest unfinished runs of this process's pools that nobody has."""
+        return await self._runner.store.runs.unfinished(
+            limit, pools=self.served.pools, default=self.served.default, after=after
+        )
+
+
+async def why_queued(
+    store: Store, served: Served, run: Run, *, most: int | None = None, here: Collection[str] = ()
+) -> str | None:
+    """Why a queued run has not started, in words; None when nothing keeps it from starting.
+
+    `here` are pools whose runs the asking process takes itself, beside those of the hosts.
+    """
+    if run.status != "queued":
+        return None
+    pool = served.name(run.pool)
+    if pool not in here and pool not in await store.hosts.pools():
+        return (
+            f"it waits for a host of pool {pool!r}, and none serves it now; start one with:"
+            f" interlace worker --pool {pool}"
+        )
+    if run.slot_key is not None:
+        active = [other for other in await store.runs.of_slot(run.slot_key) if other.id < run.id]
+        if len(active) >= (run.slot_limit or 0):
+            return (
+                f"it is number {len(active) - (run.slot_limit or 0) + 1} in the queue of its workflow, whose limit is"
+                f" {run.slot_limit} (settings.concurrency)"
+            )
+    if most is not None:
+        return f"all {most} places of INTERLACE_CONCURRENCY are taken"
+    return None

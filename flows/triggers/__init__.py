@@ -1,0 +1,1 @@
+"""What starts runs by itself: the clock, requests from outside, and the ends of other runs."""
