@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+from collections.abc import Mapping
 from pathlib import Path
 from types import TracebackType
 from typing import Any, Self
@@ -65,30 +66,43 @@ class ServerClient:
         return answer.status_code == httpx2.codes.OK
 
     async def start(
-        self, pinned: Pinned, inputs: dict[str, Any], *, via: str | None = None
+        self,
+        pinned: Pinned,
+        inputs: dict[str, Any],
+        *,
+        via: str | None = None,
+        options: Mapping[str, Any] | None = None,
     ) -> dict[str, Any]:
-        """Start a run; gives the answer with its `run_id`.
+        """Start a run, with `options` such as `test`, `pins` and `record`; gives the answer with its `run_id`.
 
         Raises:
             InvalidDocument: the server refused document or inputs.
             Unreachable: the server does not answer.
             Refused: anything else it refused.
         """
-        body: dict[str, Any] = {"inputs": inputs, "via": via}
+        body: dict[str, Any] = {"inputs": inputs, "via": via or "direct", **(options or {})}
         if pinned.workflow_id is not None:
             body["version"] = pinned.version
             return await self._post(f"/api/v1/workflows/{pinned.workflow_id}/run", body)
         return await self._post("/api/v1/runs", body | {"document": pinned.text, "folder": pinned.folder})
 
+    async def replay(self, run_id: str, body: Mapping[str, Any]) -> dict[str, Any]:
+        """Start a replay; gives the answer with its `run_id`. Raises as `start`."""
+        return await self._post(f"/api/v1/runs/{run_id}/replay", body)
+
+    async def ask(self, session_id: str, body: Mapping[str, Any]) -> dict[str, Any]:
+        """Ask something in a session; gives `{session, question, answer, run_id}`. Raises as `start`."""
+        return await self._post(f"/api/v1/sessions/{session_id}/messages", body, accept="application/json")
+
     async def cancel(self, run_id: str) -> None:
         """Cancel a run."""
         await self._post(f"/api/v1/runs/{run_id}/cancel", None)
 
-    async def _post(self, path: str, body: Any) -> dict[str, Any]:
+    async def _post(self, path: str, body: Any, **headers: str) -> dict[str, Any]:
         import httpx2  # noqa: PLC0415 - not for commands that find no server
 
         try:
-            answer = await self._http.post(path, json=body)
+            answer = await self._http.post(path, json=body, headers=headers)
         except httpx2.HTTPError as error:
             raise Unreachable(f"the server at {self.url} does not answer: {error}") from None
         data: dict[str, Any] = answer.json()
@@ -137,3 +151,11 @@ def served_at(home: Path) -> str:
     """` at http://…` of the server that runs, as far as it is known."""
     found = _read(home)
     return f" at {found[0]}" if found is not None else ""
+
+
+def base_of(settings: Settings) -> str:
+    """The address under which browsers reach the server of a home: as set, or where it runs, or would."""
+    served = _read(settings.home.resolve())
+    return settings.public_url or (
+        served[0] if served is not None else f"http://{settings.host}:{settings.port}"
+    )

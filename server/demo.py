@@ -10,6 +10,7 @@ from interlace.flows.platform import Platform
 from interlace.flows.report import run_report
 from interlace.flows.request import Request
 from interlace.flows.settings import Settings
+from interlace.server import webui
 from interlace.server.cli.output import note
 from interlace.server.cli.progress import Progress, show_outputs
 
@@ -33,7 +34,10 @@ def with_examples(settings: Settings) -> Settings:
 async def run_demo(platform: Platform, url: str) -> bool:
     """Run the first example and print its report; whether it succeeded."""
     path = examples_folder() / FIRST
-    pinned = await platform.documents.from_file(path)
+    given = await platform.documents.from_file(path)
+    # Stored, so that it can be opened in the web UI with this very run on it.
+    pushed = await platform.store.workflows.push(given.document.name, given.text)
+    pinned = await platform.documents.stored(pushed.workflow_id, pushed.number)
     data = examples_folder() / "data" / "flights.sqlite"
     request = Request(inputs={"database": f"sqlite:///{data}"}, tags=("example",), trigger={"kind": "manual"})
     run_id = await platform.runner.start(pinned, request)
@@ -47,5 +51,12 @@ async def run_demo(platform: Platform, url: str) -> bool:
         note(f"✗ {path.name} {report['status']}: {report['error']['message']}")
         return False
     await asyncio.to_thread(show_outputs, report["outputs"])
-    note(f"✓ {path.name} succeeded: {url}/runs/{run_id}")
+    note(f"✓ {path.name} succeeded: {url}{_shown_at(pushed.workflow_id, run_id)}")
     return True
+
+
+def _shown_at(workflow_id: str, run_id: str) -> str:
+    """Where a run can be looked at: on the canvas, or on its plain page where there is no web UI."""
+    if (webui.BUNDLE / "index.html").is_file():
+        return f"/workflows/{workflow_id}?run={run_id}"
+    return f"/runs/{run_id}"

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import ipaddress
 from collections.abc import Mapping
+from urllib.parse import urlsplit
 
 from starlette.datastructures import Headers
 from starlette.exceptions import HTTPException
@@ -29,7 +30,9 @@ class Guard:
     def __init__(self, app: ASGIApp, settings: Settings) -> None:
         self._app = app
         self._limit = settings.max_request
-        self._names = _names(settings)
+        self._names = names(settings)
+        public = urlsplit(settings.public_url or "")
+        self._public = f"{public.scheme}://{public.netloc}".lower()
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         """Answer a refused request, pass the others on."""
@@ -39,7 +42,7 @@ class Guard:
         try:
             headers = Headers(scope=scope)
             self._check_name(headers)
-            _check_origin(scope, headers)
+            self._check_origin(scope, headers)
             limit = MAX_BYTES + _FORM_BYTES if scope["path"] == PATH else self._limit
             _check_length(headers, limit)
         except ApiError as error:
@@ -55,16 +58,33 @@ class Guard:
                 f"this server is not called {name!r}; an operator may add the name with INTERLACE_HOSTS",
             )  # fmt: skip
 
+    def _check_origin(self, scope: Scope, headers: Mapping[str, str]) -> None:
+        if scope["method"] in _READING:
+            return
+        origin, site = headers.get("origin"), headers.get("sec-fetch-site", "same-origin")
+        own = f"{scope['scheme']}://{headers.get('host', '')}".lower()
+        if origin is not None and origin.lower() not in (own, self._public):
+            raise ApiError(403, "cross_origin", f"requests from pages of {origin} are not accepted")
+        if origin is None and site not in ("same-origin", "none"):
+            raise ApiError(403, "cross_origin", "requests from pages of other sites are not accepted")
 
-def _names(settings: Settings) -> frozenset[str] | None:
-    """The names this server answers to; None for any."""
+
+def is_local(host: str) -> bool:
+    """Whether what listens on this address is reached from its own machine only."""
     try:
-        local = settings.host in _LOCAL or ipaddress.ip_address(settings.host).is_loopback
+        return host in _LOCAL or ipaddress.ip_address(host).is_loopback
     except ValueError:
-        local = False
-    if not local and not settings.hosts:
+        return False
+
+
+def names(settings: Settings) -> frozenset[str] | None:
+    """The names this server answers to; None for any."""
+    if "*" in settings.hosts:
         return None
-    return _LOCAL | {settings.host} | {name.lower() for name in settings.hosts}
+    if not is_local(settings.host) and not settings.hosts and settings.public_url is None:
+        return None
+    public = urlsplit(settings.public_url or "").hostname
+    return _LOCAL | {settings.host, *([public] if public else ())} | {name.lower() for name in settings.hosts}
 
 
 def _host(header: str) -> str:
@@ -72,14 +92,6 @@ def _host(header: str) -> str:
     if header.startswith("["):
         return header[1:].partition("]")[0].lower()
     return header.partition(":")[0].lower()
-
-
-def _check_origin(scope: Scope, headers: Mapping[str, str]) -> None:
-    origin = headers.get("origin")
-    if origin is None or scope["method"] in _READING:
-        return
-    if origin != f"{scope['scheme']}://{headers.get('host', '')}":
-        raise ApiError(403, "cross_origin", f"requests from pages of {origin} are not accepted")
 
 
 def _check_length(headers: Mapping[str, str], limit: int) -> None:

@@ -10,9 +10,12 @@ from fastapi import APIRouter, Form, Request
 from fastapi.responses import HTMLResponse, RedirectResponse, Response
 
 from interlace.flows.report import run_report, summary
-from interlace.server.auth import COOKIE, PlatformOf, caller
+from interlace.server.api.oidc import PATH as OIDC
+from interlace.server.auth import PlatformOf, identify
 from interlace.server.encoding import to_json
 from interlace.server.problems import ApiError
+from interlace.server.scopes import PUBLIC, holds
+from interlace.server.signing import by_key, by_password, sign_in
 from interlace.store.errors import NotFoundError
 from interlace.store.keys import Key
 
@@ -23,6 +26,17 @@ table{border-collapse:collapse;width:100%}td,th{text-align:left;padding:.3rem .8
 vertical-align:top}pre{white-space:pre-wrap;background:#8881;padding:1rem;border-radius:.4rem}
 .succeeded{color:#1a7f37}.failed,.cancelled{color:#cf222e}.skipped,.not_reached{opacity:.6}code{font-size:.9em}
 """
+_ERRORS = {
+    "bad_link": "This link is used up or too old; <code>interlace user link</code> makes a new one.",
+    "oidc": "The sign-in through the provider failed; the server's log says why.",
+    "oidc_denied": "The provider or this installation does not let this user in.",
+    "oidc_stale": "The sign-in took too long, or was begun in another browser; try again.",
+}
+_NO_UI = (
+    "<p>This installation has no web UI: when it was installed, neither npm nor a package of Node could be used to"
+    " build it. In a checkout <code>python3 scripts/build_web.py</code> builds it, elsewhere install a released wheel;"
+    " then start the server again. Commands and the API work as they are.</p>"
+)
 _CSP = "default-src 'none'; style-src 'unsafe-inline'; form-action 'self'; base-uri 'none'; frame-ancestors 'none'"
 
 
@@ -37,45 +51,70 @@ def _page(title: str, body: str, status: int = 200) -> HTMLResponse:
     )
 
 
-async def _viewer(request: Request) -> Key | None:
-    try:
-        return await caller(request)
-    except ApiError:
-        return None
+async def _viewer(request: Request) -> Key | Response:
+    """The key of the caller, or the answer to one who may not see runs."""
+    key = await identify(request)
+    if key is None:
+        return RedirectResponse("/login", status_code=303)
+    if not holds(key.scopes, "runs:read"):
+        return _page(
+            "Not allowed", "<p class='failed'>This key has no scope <code>runs:read</code>.</p>", 403
+        )
+    return key
 
 
-@router.get("/login")
-async def login_page() -> Response:
-    """Ask for the key."""
+@router.get("/login", dependencies=[PUBLIC])
+async def login_page(platform: PlatformOf, error: str = "") -> Response:
+    """Ask for name and password, or for a key."""
+    said = f"<p class='failed'>{_ERRORS[error]}</p>" if error in _ERRORS else ""
+    providers = "".join(
+        f"<p><a href='{OIDC}/{html.escape(name)}'>{html.escape(client.provider.title or name)}</a></p>"
+        for name, client in platform.providers.clients.items()
+    )
+    by_name = (
+        "<form method='post' action='/login'><p><label>Name or e-mail <input name='email' autocomplete='username'"
+        " required></label> <label>Password <input name='password' type='password' autocomplete='current-password'"
+        " required></label> <button>Sign in</button></p></form>"
+        if platform.settings.password_login
+        else ""
+    )
     return _page(
         "Sign in",
-        "<form method='post' action='/login'><p><label>API key <input name='key' type='password' size='50' "
-        "autocomplete='current-password' required></label> <button>Sign in</button></p></form>"
-        "<p>The file <code>owner.key</code> in the home folder holds the owner's key.</p>",
+        f"{said}{providers}{by_name}<form method='post' action='/login'><p><label>API key <input name='key' type='password' size='50' "
+        "autocomplete='off' required></label> <button>Sign in</button></p></form>"
+        "<p><code>interlace user link</code> prints a link that signs the owner in; the file <code>owner.key</code> in"
+        " the home folder holds the owner's key.</p>",
     )
 
 
-@router.post("/login")
-async def login(request: Request, platform: PlatformOf, key: Annotated[str, Form()]) -> Response:
-    """Keep the key in a cookie that scripts and other sites cannot use."""
-    if await platform.store.keys.verify(key.strip()) is None:
-        return _page(
-            "Sign in",
-            "<p class='failed'>This key is not valid.</p><p><a href='/login'>Try again</a></p>",
-            401,
-        )
+@router.post("/login", dependencies=[PUBLIC])
+async def login(
+    request: Request,
+    platform: PlatformOf,
+    key: Annotated[str, Form()] = "",
+    email: Annotated[str, Form()] = "",
+    password: Annotated[str, Form()] = "",
+) -> Response:
+    """Sign the browser in, with a cookie that scripts and other sites cannot use."""
     answer = RedirectResponse("/", status_code=303)
-    secure = request.url.scheme == "https"
-    answer.set_cookie(COOKIE, key.strip(), httponly=True, samesite="strict", secure=secure, max_age=12 * 3600)
+    try:
+        if key:
+            await by_key(request, answer, platform, key)
+        else:
+            user_id = await by_password(request, platform, email, password)
+            await sign_in(request, answer, platform, user_id, "password")
+    except ApiError as error:
+        said = f"<p class='failed'>{html.escape(error.detail)}</p><p><a href='/login'>Try again</a></p>"
+        return _page("Sign in", said, error.status)
     return answer
 
 
-@router.get("/")
+@router.get("/", dependencies=[PUBLIC])
 async def home(request: Request, platform: PlatformOf) -> Response:
     """The newest runs."""
     viewer = await _viewer(request)
-    if viewer is None:
-        return RedirectResponse("/login", status_code=303)
+    if isinstance(viewer, Response):
+        return viewer
     page = await platform.store.runs.list(owner=viewer.owner, limit=50)
     rows = "".join(_run_row(summary(run)) for run in page.items)
     link = request.app.state.prefect
@@ -87,7 +126,7 @@ async def home(request: Request, platform: PlatformOf) -> Response:
         if rows
         else "<p>No runs yet.</p>"
     )
-    return _page("Runs", f"{table}{prefect}<p><a href='/openapi.json'>API</a></p>")
+    return _page("Runs", f"{_NO_UI}{table}{prefect}<p><a href='/openapi.json'>API</a></p>")
 
 
 def _run_row(run: dict[str, Any]) -> str:
@@ -107,12 +146,12 @@ def _run_row(run: dict[str, Any]) -> str:
     )
 
 
-@router.get("/runs/{run_id}")
+@router.get("/runs/{run_id}", dependencies=[PUBLIC])
 async def run_page(request: Request, run_id: str, platform: PlatformOf) -> Response:
     """One run: nodes, outputs, error."""
     viewer = await _viewer(request)
-    if viewer is None:
-        return RedirectResponse("/login", status_code=303)
+    if isinstance(viewer, Response):
+        return viewer
     try:
         await platform.store.runs.get(run_id, owner=viewer.owner)
     except NotFoundError:

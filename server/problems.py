@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from http import HTTPStatus
 from typing import Any
 
@@ -11,7 +12,7 @@ from fastapi.exceptions import RequestValidationError
 from fastapi.responses import JSONResponse
 from starlette.exceptions import HTTPException
 
-from interlace.engine.errors import InterlaceError, InvalidDocument
+from interlace.engine.errors import InterlaceError, InvalidDocument, NodeError
 
 _STATUS = {
     "not_found": 404,
@@ -19,10 +20,24 @@ _STATUS = {
     "already_answered": 409,
     "forbidden": 403,
     "fenced": 409,
+    "secret_key": 503,
     "not_json": 422,
+    "too_large": 413,
+    "bad_import": 422,
+    "bad_cron": 422,
+    "lost_access": 409,
     "store": 503,
     "commit_failed": 503,
 }
+_NODE_STATUS = {
+    "resource_not_found": 404,
+    "tool_not_found": 404,
+    "unknown_tool": 404,
+    "not_confirmed": 409,
+    "timeout": 504,
+    "connection": 502,
+}
+"""What a resource answers when it is used by hand; every other kind is 422."""
 _CODES = {413: "too_large"}
 
 log = structlog.get_logger("interlace.server")
@@ -31,9 +46,12 @@ log = structlog.get_logger("interlace.server")
 class ApiError(Exception):
     """An error with its status and code, to be answered as it is."""
 
-    def __init__(self, status: int, code: str, detail: str, **more: Any) -> None:
+    def __init__(
+        self, status: int, code: str, detail: str, *, headers: Mapping[str, str] | None = None, **more: Any
+    ) -> None:
         super().__init__(detail)
         self.status = status
+        self.headers = dict(headers or {})
         self.code = code
         self.detail = detail
         self.more = more
@@ -41,14 +59,26 @@ class ApiError(Exception):
 
 def problem(status: int, code: str, detail: str, **more: Any) -> JSONResponse:
     """One problem+json answer."""
-    body = {
-        "type": f"urn:interlace:error:{code}", "title": code.replace("_", " "), "status": status, "detail": detail,
-        "code": code,
-    }  # fmt: skip
     headers = {"www-authenticate": "Bearer"} if status == HTTPStatus.UNAUTHORIZED else None
-    return JSONResponse(
-        {**body, **more}, status_code=status, media_type="application/problem+json", headers=headers
-    )
+    body = _body(status, code, detail, **more)
+    return JSONResponse(body, status_code=status, media_type="application/problem+json", headers=headers)
+
+
+def problem_body(error: ApiError | InterlaceError) -> dict[str, Any]:
+    """An error as a problem within an answer, where one of several things could not be done."""
+    if isinstance(error, ApiError):
+        return _body(error.status, error.code, error.detail, **error.more)
+    if isinstance(error, InvalidDocument):
+        return _body(422, "validation", str(error), problems=[p.as_json() for p in error.problems])
+    code = str(getattr(error, "code", "refused"))
+    return _body(_STATUS.get(code, 400), code, str(error))
+
+
+def _body(status: int, code: str, detail: str, **more: Any) -> dict[str, Any]:
+    return {
+        "type": f"urn:interlace:error:{code}", "title": code.replace("_", " "), "status": status, "detail": detail,
+        "code": code, **more,
+    }  # fmt: skip
 
 
 def install(app: FastAPI) -> None:
@@ -62,9 +92,15 @@ def install(app: FastAPI) -> None:
         code = str(getattr(error, "code", "refused"))
         return problem(_STATUS.get(code, 400), code, str(error))
 
+    async def used(_request: Request, error: Exception) -> JSONResponse:
+        assert isinstance(error, NodeError)
+        return problem(_NODE_STATUS.get(error.kind, 422), error.kind, error.message)
+
     async def api(_request: Request, error: Exception) -> JSONResponse:
         assert isinstance(error, ApiError)
-        return problem(error.status, error.code, error.detail, **error.more)
+        answer = problem(error.status, error.code, error.detail, **error.more)
+        answer.headers.update(error.headers)
+        return answer
 
     async def request(_request: Request, error: Exception) -> JSONResponse:
         assert isinstance(error, RequestValidationError)
@@ -86,6 +122,7 @@ def install(app: FastAPI) -> None:
         return problem(500, "internal", "the server failed at this request; its log says why")
 
     app.add_exception_handler(InvalidDocument, invalid)
+    app.add_exception_handler(NodeError, used)
     app.add_exception_handler(InterlaceError, own)
     app.add_exception_handler(ApiError, api)
     app.add_exception_handler(RequestValidationError, request)

@@ -16,15 +16,21 @@ import uvicorn
 from fastapi import FastAPI
 
 from interlace.engine.errors import InterlaceError
+from interlace.engine.principal import LOCAL
+from interlace.flows.platform import Platform
 from interlace.flows.settings import Settings
 from interlace.server.app import living
 from interlace.server.auth import ensure_owner_key
 from interlace.server.cli import garbage
-from interlace.server.cli.output import note
+from interlace.server.cli.output import USAGE, note
 from interlace.server.client import KEY_FILE, SERVER_FILE, served_at
+from interlace.server.crew import crew
 from interlace.server.demo import run_demo
+from interlace.server.exposure import Exposed, check_names, check_owner
+from interlace.server.guard import is_local
 from interlace.server.lock import HomeLock, Taken
 from interlace.server.logs import configure
+from interlace.server.signing import new_link
 
 _ANYWHERE = {"0.0.0.0": "127.0.0.1", "::": "[::1]"}  # noqa: S104 - looked up, not listened on
 
@@ -47,8 +53,9 @@ class Serving:
     def run(self) -> int:
         """Serve; gives the exit code."""
         garbage.resume()
-        configure()
+        configure(style=self._settings.log_format, level=self._settings.log_level)
         try:
+            check_names(self._settings)
             with HomeLock(self._home), self._listen() as listener:
                 self._file.unlink(missing_ok=True)
                 asyncio.run(self._serve(listener))
@@ -63,6 +70,9 @@ class Serving:
                 f"✗ cannot listen on {where}: {error.strerror}; choose another with --port or INTERLACE_PORT"
             )
             return 1
+        except Exposed as error:
+            note(f"✗ {error}")
+            return USAGE
         except InterlaceError as error:
             note(f"✗ {error}")
             return 1
@@ -94,10 +104,12 @@ class Serving:
         loop = asyncio.get_running_loop()
         for number in (signal.SIGINT, signal.SIGTERM):
             loop.add_signal_handler(number, self._end)
-        async with living(self._settings, announced=self._demo) as app:
+        async with living(self._settings, announced=self._demo) as app, crew(self._settings):
+            await check_owner(app.state.platform)
             config = uvicorn.Config(
-                app, log_level="warning", access_log=False, server_header=False, lifespan="off",
-                timeout_graceful_shutdown=5,
+                app, log_config=None, access_log=False, server_header=False, lifespan="off",
+                timeout_graceful_shutdown=5, proxy_headers=True,
+                forwarded_allow_ips=["127.0.0.1", "::1", *self._settings.proxies],
             )  # fmt: skip
             server = self._server = _Server(config)
             watching = asyncio.create_task(self._watch(app, server))
@@ -131,6 +143,14 @@ class Serving:
         part.replace(self._file)
         key = self._home / KEY_FILE
         note(f"✓ Interlace is serving at {self._url} (home {self._home}; sign in with the key in {key})")
+        await self._invite(app.state.platform)
+
+    async def _invite(self, platform: Platform) -> None:
+        """Show a link that signs the owner in, until there is a password; on this machine alone."""
+        if not is_local(self._settings.host) or (await platform.store.users.get(LOCAL.user_id)).has_password:
+            return
+        link = await new_link(platform, LOCAL.user_id, self._url)
+        note(f"  sign in with {link} (good once, within an hour; `interlace user link` makes another)")
 
     async def _show(self, app: FastAPI) -> None:
         try:

@@ -11,11 +11,12 @@ from interlace.flows.answering import Answered
 from interlace.resources.http.callback_setting import PATH
 from interlace.server.auth import PlatformOf
 from interlace.server.problems import ApiError
+from interlace.server.scopes import PUBLIC
 
 router = APIRouter(tags=["callbacks"])
 
 
-@router.post(f"{PATH}{{token}}")
+@router.post(f"{PATH}{{token}}", dependencies=[PUBLIC])
 async def call_back(token: str, request: Request, platform: PlatformOf) -> dict[str, Any]:
     """Take the one call of a callback URL; its body, JSON or text, becomes the node's output `callback`."""
     raw = await request.body()

@@ -10,8 +10,10 @@ from fastapi import APIRouter, Request
 from fastapi.responses import Response
 from starlette.datastructures import UploadFile
 
+from interlace.server.api.shapes import content
 from interlace.server.auth import Caller, PlatformOf
 from interlace.server.problems import ApiError
+from interlace.server.scopes import needs
 
 PATH = "/api/v1/files"
 MAX_BYTES = 200_000_000
@@ -28,6 +30,7 @@ _FORM = {
     "",
     status_code=201,
     openapi_extra={"requestBody": {"required": True, "content": {"multipart/form-data": {"schema": _FORM}}}},
+    dependencies=[needs("files:write")],
 )
 async def upload(request: Request, platform: PlatformOf, caller: Caller) -> dict[str, Any]:
     """Store a file; the answer is the value to give as an input of format `file`."""
@@ -44,7 +47,12 @@ async def upload(request: Request, platform: PlatformOf, caller: Caller) -> dict
     return asdict(await files.save(content, name=file.filename or "file", media_type=media_type))
 
 
-@router.get("/{ref}")
+@router.get(
+    "/{ref}",
+    responses=content("*/*", "The file, as what it is."),
+    response_class=Response,
+    dependencies=[needs("files:read")],
+)
 async def download(ref: str, platform: PlatformOf, caller: Caller) -> Response:
     """The bytes of a file; always as a download, never shown by the browser."""
     files = platform.store.files.of_owner(caller.owner)

@@ -8,19 +8,22 @@ from typing import Annotated, Any, Literal
 
 from fastapi import Depends, Header, Query, Request
 from fastapi.responses import JSONResponse, Response
-from pydantic import BaseModel, Field
+from pydantic import Field
 
 from interlace.engine.durations import parse_duration
 from interlace.engine.errors import InvalidDocument
 from interlace.engine.inputs import prepare_inputs
+from interlace.engine.principal import Principal
 from interlace.engine.run import RunResult
 from interlace.flows.documents import Pinned
 from interlace.flows.link import PrefectLink
 from interlace.flows.platform import Platform
-from interlace.flows.pool import Placed, start_in_pool
+from interlace.flows.pool import Placed, start_in_pool, start_queued
 from interlace.flows.report import waiting_json
 from interlace.flows.request import Request as RunRequest
-from interlace.server.auth import Caller, PlatformOf
+from interlace.flows.run_options import Asked, with_options
+from interlace.server.auth import By, Caller, PlatformOf, name_of
+from interlace.server.bodies import Body
 from interlace.server.problems import ApiError, problem
 from interlace.store.keys import Key
 from interlace.store.run_row import Run
@@ -31,14 +34,23 @@ _OWN_HEADERS = frozenset(
 _STATUSES = range(200, 600)
 
 
-class Start(BaseModel):
+class Start(Body):
     """What a run is started with."""
 
     inputs: dict[str, Any] = Field(default_factory=dict)
     tags: list[str] = Field(default_factory=list)
-    via: Literal["pool"] | None = Field(
+    via: Literal["pool", "direct"] | None = Field(
         None,
-        description="`pool` hands the run to Prefect's work pool; otherwise it starts in the server at once.",
+        description="`pool` hands the run to Prefect's work pool, `direct` starts it in the server at once; otherwise a"
+        " run that nobody waits for goes to any host.",
+    )
+    record: bool = Field(
+        False, description="Record every answer from outside, so that the run can be replayed offline."
+    )
+    test: bool = Field(False, description="A test run: pinned outputs stand in for their nodes.")
+    pins: dict[str, dict[str, Any]] = Field(
+        default_factory=dict,
+        description="Outputs by node, or by `node:handle`, besides those pinned to a stored workflow; test runs only.",
     )
 
 
@@ -49,11 +61,14 @@ class Starter:
     platform: Platform
     link: PrefectLink | None
     caller: Key
+    by: Principal
     wait: float | None
     idempotency_key: str | None
 
-    async def start(self, pinned: Pinned, start: Start) -> Response:
-        """Start a run; the answer is its id, or with `wait` how it ended.
+    async def begin(
+        self, pinned: Pinned, start: Start, *, org_id: str | None = None, at_once: bool = False
+    ) -> tuple[Placed, str]:
+        """Start a run; gives where it is, and its status. `at_once`: in this process, because somebody waits for it.
 
         Raises:
             InvalidDocument: the inputs do not fit; nothing was created.
@@ -61,31 +76,48 @@ class Starter:
         """
         request = RunRequest(
             inputs=start.inputs,
-            trigger={"kind": "api", "by": self.caller.name},
+            trigger={"kind": "api", "by": await name_of(self.platform, self.caller)},
             environment=self.platform.settings.environment,
-            owner=self.caller.owner,
+            owner=self.by.user_id,
+            principal=self.by,
+            org_id=org_id,
             tags=tuple(start.tags),
             idempotency_key=self.idempotency_key,
         )
+        asked = Asked(test=start.test, record=start.record, pins=start.pins)
+        request = await with_options(self.platform.store, self.platform.documents, pinned, request, asked)
         if start.via == "pool":
             placed = await start_in_pool(self.platform, self.link, pinned, request)
+        elif not at_once and start.via is None:
+            placed = await start_queued(self.platform, self.link, pinned, request)
         else:
             placed = Placed(run_id=await self.platform.runner.start(pinned, request), via="direct")
-        status = "queued" if placed.via == "pool" else "running"
+        status = await self._first_status(placed)
         if self.idempotency_key is not None:
             status = await self._status(placed.run_id, pinned, start)
+        return placed, status
+
+    async def start(self, pinned: Pinned, start: Start, *, org_id: str | None = None) -> Response:
+        """Start a run; the answer is its id, or with `wait` how it ended. Raises as `begin`."""
+        placed, status = await self.begin(pinned, start, org_id=org_id, at_once=self.wait is not None)
         if self.wait is None:
             return JSONResponse(_started(placed, status), status_code=202)
         result = await self.platform.runner.wait(placed.run_id, self.wait)
         if result is not None and result.status == "suspended":
-            waits = await self.platform.store.waits.of_run(placed.run_id)
-            found = {
-                "run_id": placed.run_id,
-                "status": "suspended",
-                "waiting": [waiting_json(w) for w in waits],
-            }
-            return JSONResponse(found, status_code=202)
+            return await self.suspended(placed.run_id)
         return answer(placed.run_id, result)
+
+    async def suspended(self, run_id: str) -> Response:
+        """What is told of a run that waits for somebody."""
+        waits = await self.platform.store.waits.of_run(run_id)
+        found = {"run_id": run_id, "status": "suspended", "waiting": [waiting_json(w) for w in waits]}
+        return JSONResponse(found, status_code=202)
+
+    async def _first_status(self, placed: Placed) -> str:
+        if placed.via != "direct" or placed.run_id in self.platform.runner.active:
+            return "queued" if placed.via != "direct" else "running"
+        run = await self.platform.store.runs.get(placed.run_id)
+        return "queued" if run.status == "queued" else "running"
 
     async def _status(self, run_id: str, pinned: Pinned, start: Start) -> str:
         """The status of the run that the key stands for, which may be an earlier one."""
@@ -94,7 +126,7 @@ class Starter:
         same = run.workflow_id == pinned.workflow_id and (
             pinned.workflow_id is not None or run.document_hash == pinned.hash
         )
-        if not same or run.inputs != await self._prepared(run, start):
+        if not same or run.test != start.test or run.inputs != await self._prepared(run, start):
             raise ApiError(
                 422,
                 "idempotency_mismatch",
@@ -122,12 +154,12 @@ def _started(placed: Placed, status: str) -> dict[str, Any]:
 
 
 def starter(
-    request: Request, platform: PlatformOf, caller: Caller,
+    request: Request, platform: PlatformOf, caller: Caller, by: By, *,
     wait: Annotated[str | None, Query(description="How long to wait for the outputs, such as 30s.")] = None,
     idempotency_key: Annotated[str | None, Header(max_length=255)] = None,
 ) -> Starter:  # fmt: skip
     """The starter of a request."""
-    return Starter(platform, request.app.state.prefect, caller, _seconds(wait), idempotency_key or None)
+    return Starter(platform, request.app.state.prefect, caller, by, _seconds(wait), idempotency_key or None)
 
 
 Starting = Annotated[Starter, Depends(starter)]

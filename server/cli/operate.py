@@ -122,16 +122,39 @@ def doctor(as_json: JsonFlag = False) -> None:
 
 @key.command("create")
 def create_key(
-    name: Annotated[str, typer.Option(help="What the key is for.")] = "cli", as_json: JsonFlag = False
+    name: Annotated[str, typer.Option(help="What the key is for.")] = "cli",
+    scope: Annotated[
+        list[str] | None,
+        typer.Option(help="What the key may be used for, such as runs:read; repeat it. All by default."),
+    ] = None,
+    expires: Annotated[
+        str | None, typer.Option(help="How long the key is valid, such as 90d; for ever if not given.")
+    ] = None,
+    for_user: Annotated[
+        str | None,
+        typer.Option("--user", help="The user whose key it is; the installation's owner if not given."),
+    ] = None,
+    as_json: JsonFlag = False,
 ) -> None:
-    """Make an API key for the owner of this installation and print it once."""
+    """Make an API key for the owner of this installation, or another user, and print it once."""
 
     async def work() -> dict[str, Any]:
+        from interlace.engine.principal import LOCAL
         from interlace.server.cli.session import platform
+        from interlace.server.scopes import checked
 
+        scopes, until = checked(scope or ()), _end(expires)
         async with platform() as opened:
-            created, plain = await opened.store.keys.create(name)
-            return {"key": plain, "id": created.id, "name": created.name}
+            owner = "local" if for_user is None else (await opened.store.users.get(for_user)).id
+            created, plain = await opened.store.keys.create(
+                name, owner=owner, scopes=scopes, expires_at=until
+            )
+            await opened.store.audit.record(
+                LOCAL, "key.create", "key", created.id, name=name, detail={"user": owner}
+            )
+            return {
+                "key": plain, "id": created.id, "name": created.name, "scopes": created.scopes, "expires_at": until,
+            }  # fmt: skip
 
     found = run_async(work(), as_json=as_json)
     if as_json:
@@ -141,9 +164,26 @@ def create_key(
         note("keep it: it is stored as a hash and not shown again")
 
 
+def _end(duration: str | None) -> float | None:
+    """Unix time at which something that is made now ends."""
+    from interlace.engine.durations import parse_duration
+
+    if duration is None:
+        return None
+    try:
+        return time.time() + float(parse_duration(duration))
+    except ValueError as error:
+        stop(f"--expires: {error}", 2)
+
+
+OfUser = Annotated[
+    str, typer.Option("--user", help="The user whose key it is; the installation's owner if not given.")
+]
+
+
 @key.command("list")
-def list_keys(as_json: JsonFlag = False) -> None:
-    """The keys of the owner of this installation, the newest first; what they are is not shown again."""
+def list_keys(of: OfUser = "local", as_json: JsonFlag = False) -> None:
+    """The keys of a user, the newest first; what they are is not shown again."""
 
     async def work() -> list[dict[str, Any]]:
         import dataclasses
@@ -151,17 +191,19 @@ def list_keys(as_json: JsonFlag = False) -> None:
         from interlace.server.cli.session import platform
 
         async with platform() as opened:
-            return [dataclasses.asdict(found) for found in await opened.store.keys.list()]
+            owner = (await opened.store.users.get(of)).id
+            return [dataclasses.asdict(found) for found in await opened.store.keys.list(owner=owner)]
 
     found = run_async(work(), as_json=as_json)
     if as_json:
         emit_json({"items": found})
         return
     rows = [
-        (k["id"], k["name"], *(_day(k[when]) for when in ("created_at", "last_used_at", "revoked_at")))
+        (k["id"], k["name"], " ".join(k["scopes"]),
+         *(_day(k[when]) for when in ("created_at", "last_used_at", "expires_at", "revoked_at")))
         for k in found
-    ]
-    table(["id", "name", "made", "last used", "revoked"], rows, empty="No keys.")
+    ]  # fmt: skip
+    table(["id", "name", "scopes", "made", "last used", "expires", "revoked"], rows, empty="No keys.")
 
 
 def _day(seconds: float | None) -> str:
@@ -171,15 +213,19 @@ def _day(seconds: float | None) -> str:
 @key.command("revoke")
 def revoke_key(
     key_id: Annotated[str, typer.Argument(metavar="ID", help="The key's id, as `user key list` shows it.")],
+    of: OfUser = "local",
     as_json: JsonFlag = False,
 ) -> None:
     """End a key for good: no request with it is answered any more."""
 
     async def work() -> None:
+        from interlace.engine.principal import LOCAL
         from interlace.server.cli.session import platform
 
         async with platform() as opened:
-            await opened.store.keys.revoke(key_id)
+            owner = (await opened.store.users.get(of)).id
+            await opened.store.keys.revoke(key_id, owner=owner)
+            await opened.store.audit.record(LOCAL, "key.revoke", "key", key_id, detail={"user": owner})
 
     run_async(work(), as_json=as_json)
     if as_json:

@@ -15,7 +15,13 @@ from interlace.server.cli import garbage
 from interlace.server.encoding import to_json
 
 OK, FAILED, USAGE, UNREACHABLE, SUSPENDED, INTERRUPTED = 0, 1, 2, 3, 3, 130
-_EXIT = {"not_found": USAGE, "conflict": USAGE, "unreachable": UNREACHABLE, "store": UNREACHABLE}
+_EXIT = {
+    "not_found": USAGE,
+    "conflict": USAGE,
+    "unknown_scope": USAGE,
+    "unreachable": UNREACHABLE,
+    "store": UNREACHABLE,
+}
 _IDS = frozenset({"id", "run"})
 """Columns whose cells are copied into other commands."""
 _LEAST = 8
@@ -102,7 +108,7 @@ def error_json(error: InterlaceError) -> dict[str, Any]:
     if isinstance(error, InvalidDocument):
         problems = [problem.as_json() for problem in error.problems]
         return {"type": "validation", "message": str(error), "problems": problems}
-    return {"type": getattr(error, "code", "error"), "message": str(error)}
+    return {"type": getattr(error, "code", None) or getattr(error, "kind", "error"), "message": str(error)}
 
 
 def exit_code(error: InterlaceError) -> int:

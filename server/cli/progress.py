@@ -82,6 +82,8 @@ def _detail(event: Event) -> str:
     if event.type == "node.succeeded":
         handles = [handle for handle in data.get("handles", ()) if handle != "out"]
         took = f" → {', '.join(handles)}" if handles else ""
+        if data.get("reused") or data.get("pinned"):
+            return f"{took}  {'reused' if data.get('reused') else 'pinned'}"
         return f"{took}  {data.get('elapsed_ms', 0):.0f} ms"
     if event.type == "node.skipped":
         return f"  skipped: {data.get('reason', '')}"

@@ -44,6 +44,7 @@ NodeInputs = Annotated[
 _EXIT = {"succeeded": OK, "suspended": SUSPENDED, "queued": UNREACHABLE, "running": UNREACHABLE}
 """By the run's status; one that still runs is on a server that has gone away."""
 
+_IF_SET = ("waiting", "replayed_from", "test")
 _UNREAD = frozenset({"unreadable_file", "encoding"})
 
 
@@ -62,6 +63,21 @@ def run(  # noqa: PLR0917 - one parameter an option
     ] = "published",
     quiet: Annotated[bool, typer.Option("--quiet/--watch", "-q", help="Show no progress.")] = False,
     wait: Annotated[bool, typer.Option("--wait", help="Keep waiting when the run is suspended.")] = False,
+    record: Annotated[
+        bool, typer.Option("--record", help="Record every answer from outside, for offline replays.")
+    ] = False,
+    test: Annotated[
+        bool, typer.Option("--test", help="A test run: pinned outputs stand in for their nodes.")
+    ] = False,
+    pin: Annotated[
+        list[str] | None,
+        typer.Option(
+            "--pin", help="A test run with outputs for a node: node=JSON, node:handle=JSON or node=@file."
+        ),
+    ] = None,
+    pins: Annotated[
+        Path | None, typer.Option("--pins", help="A test run with a JSON or YAML file of outputs by node.")
+    ] = None,
     via: Annotated[
         Via | None, typer.Option(help="Let Prefect's work pool start the run; needs a running server.")
     ] = None,
@@ -71,31 +87,43 @@ def run(  # noqa: PLR0917 - one parameter an option
 
     Exit code: 0 succeeded, 1 failed or cancelled, 2 bad workflow or inputs, 3 suspended or not reachable.
     """
+    from interlace.flows.run_options import Asked
     from interlace.server.cli.execute import Job, execute
+    from interlace.server.cli.given import given_pins
+    from interlace.server.cli.watching import Display
 
-    job = Job(
-        workflow=workflow, pairs=inputs or [], inputs_file=inputs_file, version=version,
-        via=None if via is None else via.value, show=not (quiet or as_json), wait=wait,
-    )  # fmt: skip
+    display = Display(show=not (quiet or as_json), wait=wait)
 
     async def work() -> dict[str, Any] | InterlaceError:
         try:
+            given = given_pins(pin or [], pins)
+            job = Job(
+                workflow=workflow, pairs=inputs or [], inputs_file=inputs_file, version=version,
+                via=None if via is None else via.value, display=display,
+                asked=Asked(test=test or bool(given), record=record, pins=given),
+            )  # fmt: skip
             return await execute(job)
         except InterlaceError as error:
             return error
 
     found = run_async(work())
     if isinstance(found, InterlaceError):
-        _not_run(found, as_json=as_json)
+        not_run(found, as_json=as_json)
+    show_report(found, quiet=quiet, as_json=as_json)
+
+
+def show_report(found: dict[str, Any], *, quiet: bool, as_json: bool) -> NoReturn:
+    """Print how a run ended, and end with the exit code of its status."""
     if as_json:
-        keys = ("run_id", "status", "outputs", "error", "nodes", *(("waiting",) if found["waiting"] else ()))
+        keys = ("run_id", "status", "outputs", "error", "nodes", *(key for key in _IF_SET if found[key]))
         emit_json({key: found[key] for key in keys})
     else:
         _show(found, quiet=quiet)
     raise typer.Exit(_EXIT.get(found["status"], FAILED))
 
 
-def _not_run(error: InterlaceError, *, as_json: bool) -> NoReturn:
+def not_run(error: InterlaceError, *, as_json: bool) -> NoReturn:
+    """Print why no run was started, and end."""
     code = exit_code(error)
     status = {USAGE: "invalid", UNREACHABLE: "unreachable"}.get(code, "failed")
     if as_json:
@@ -116,6 +144,9 @@ def _show(report: dict[str, Any], *, quiet: bool) -> None:
         _show_waiting(report)
     elif not quiet:
         note(f"✓ run {report['run_id']} {report['status']}")
+    if report["test"]:
+        pinned = [path for path, node in report["nodes"].items() if node.get("pinned")]
+        note(f"  test run; pinned: {', '.join(pinned) or 'nothing'}")
     if report["outputs"]:
         show_outputs(report["outputs"])
 
@@ -151,7 +182,7 @@ def validate(
 
 async def _validate(files: list[Path]) -> list[dict[str, Any]]:
     from interlace.engine.source import load_file
-    from interlace.flows.callees import check_with_callees
+    from interlace.flows.callees import check_all
     from interlace.flows.node_types import node_types
     from interlace.server.cli.session import stored_workflows
 
@@ -160,7 +191,7 @@ async def _validate(files: list[Path]) -> list[dict[str, Any]]:
     async with stored_workflows() as store:
         for file in files:
             folder = str(file.parent)
-            found = await check_with_callees(load_file(file), registry, store=store, folder=folder)
+            found = await check_all(load_file(file), registry, store=store, folder=folder)
             results.append({"file": str(file), "valid": found.valid, "problems": list(found.problems)})
     return results
 

@@ -17,12 +17,13 @@ if TYPE_CHECKING:
 _LONG_SECONDS = 10
 _SHORTEST = 4
 """Shorter ends of an id are chance."""
+_SPECIAL = {"test": "test run", "recorded": "recorded"}
 
 app = typer.Typer(help="Look at and act on runs.", no_args_is_help=True)
 RunId = Annotated[str, typer.Argument(help="Id of the run, or enough of its end to be the only one.")]
 
 
-async def _find(store: Any, text: str) -> str:
+async def find_run(store: Any, text: str) -> str:
     """The full id of a run given whole or by its last characters."""
     from interlace.store.errors import NotFoundError
 
@@ -81,20 +82,24 @@ def show(run_id: RunId, as_json: JsonFlag = False) -> None:
         from interlace.server.cli.session import runs
 
         async with runs() as opened:
-            return await run_report(opened.store, opened.documents, await _find(opened.store, run_id))
+            return await run_report(opened.store, opened.documents, await find_run(opened.store, run_id))
 
     report = run_async(work(), as_json=as_json)
     if as_json:
         emit_json(report)
         return
     say(f"{report['workflow']}  {report['run_id']}  {report['status']}  {_took(report)}")
+    if marks := _marks(report):
+        say(marks)
+    if report["reason"]:
+        note(f"  {report['reason']}")
     rows = [
         (
             path,
             node["status"],
             node["attempts"] or "",
             "" if node["elapsed_ms"] is None else f"{node['elapsed_ms']:.0f}",
-            node["reason"],
+            _reason(node),
         )
         for path, node in report["nodes"].items()
     ]
@@ -123,7 +128,7 @@ def events(
 
         found: list[Event] = []
         async with runs() as opened:
-            run = await _find(opened.store, run_id)
+            run = await find_run(opened.store, run_id)
             if follow:
                 async for event in opened.store.events.follow(run, after):
                     say(to_json(event_json(event)).decode() if as_json else _line(event))
@@ -160,7 +165,7 @@ def why(
         from interlace.server.cli.session import runs
 
         async with runs() as opened:
-            return await reason(opened.store, opened.documents, await _find(opened.store, run_id), node)
+            return await reason(opened.store, opened.documents, await find_run(opened.store, run_id), node)
 
     found = run_async(work(), as_json=as_json)
     if as_json:
@@ -178,7 +183,7 @@ def cancel(run_id: RunId, as_json: JsonFlag = False) -> None:
         from interlace.server.cli.session import platform
 
         async with platform() as opened:
-            found = await _find(opened.store, run_id)
+            found = await find_run(opened.store, run_id)
             await expire_dead(opened.store, opened.runner)
             asked = await opened.runner.cancel(found)
             result = await opened.runner.wait(found, 10.0)
@@ -207,7 +212,7 @@ def export(
         from interlace.server.cli.session import runs
 
         async with runs() as opened:
-            return await export_run(opened.store, opened.documents, await _find(opened.store, run_id))
+            return await export_run(opened.store, opened.documents, await find_run(opened.store, run_id))
 
     found = run_async(work(), as_json=as_json)
     if output is None:
@@ -215,6 +220,21 @@ def export(
     else:
         output.write_bytes(to_json(found, indent=True))
         note(f"✓ wrote {output}")
+
+
+def _marks(run: dict[str, Any]) -> str:
+    """What is special about a run, in one line; empty for a usual one."""
+    marks = [text for name, text in _SPECIAL.items() if run[name]]
+    if run["replayed_from"]:
+        marks.insert(0, f"{'offline ' if run['offline'] else ''}replay of {run['replayed_from']}")
+    return ", ".join(marks)
+
+
+def _reason(node: dict[str, Any]) -> str | None:
+    if node.get("reused"):
+        return f"reused from run {node['reused']}" + (f": {node['reason']}" if node["reason"] else "")
+    reason: str | None = "pinned outputs" if node.get("pinned") else node["reason"]
+    return reason
 
 
 def _when(at: float | None) -> str:

@@ -119,6 +119,7 @@ def push(
             pushed = await opened.store.workflows.push(pinned.document.name, pinned.text, note=message)
             if publish_it:
                 await opened.store.workflows.publish(pushed.workflow_id, pushed.number)
+                await opened.triggers.published(pushed.workflow_id)
             return {
                 "id": pushed.workflow_id, "name": pinned.document.name, "version": pushed.number,
                 "created": pushed.created, "published": publish_it,
@@ -207,6 +208,7 @@ def publish(
 
         async with platform() as opened:
             number = await opened.store.workflows.publish(name, version)
+            await opened.triggers.published((await opened.store.workflows.get(name)).id)
             return {"name": name, "published_version": number}
 
     found = run_async(work(), as_json=as_json)
@@ -214,6 +216,26 @@ def publish(
         emit_json(found)
     else:
         note(f"✓ {name}: version {found['published_version']} is published")
+
+
+@app.command()
+def unpublish(name: Name, as_json: JsonFlag = False) -> None:
+    """Let no version be published: runs by name are refused, and triggers end."""
+
+    async def work() -> dict[str, Any]:
+        from interlace.server.cli.session import platform
+
+        async with platform() as opened:
+            found = await opened.store.workflows.get(name)
+            await opened.store.workflows.unpublish(found.id)
+            await opened.triggers.published(found.id)
+            return {"name": name, "published_version": None}
+
+    found = run_async(work(), as_json=as_json)
+    if as_json:
+        emit_json(found)
+    else:
+        note(f"✓ {name}: no version is published any more")
 
 
 @app.command("rename-node")
@@ -283,7 +305,9 @@ def delete(
         from interlace.server.cli.session import platform
 
         async with platform() as opened:
-            await opened.store.workflows.delete(name)
+            found = await opened.store.workflows.get(name)
+            await opened.store.workflows.delete(found.id)
+            await opened.triggers.published(found.id)
 
     run_async(work(), as_json=as_json)
     if as_json:

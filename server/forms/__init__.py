@@ -1,0 +1,1 @@
+"""Published workflows as web forms, and requests to people as pages: no script, nothing from elsewhere."""
