@@ -19,6 +19,7 @@ class Loopback:
         """Requests in hand, now and at most."""
         self.reached = threading.Condition()
         self.release = threading.Event()
+        self.hanging: set[str] = set()
         self.server = ThreadingHTTPServer(("127.0.0.1", 0), self._handler())
         self.server.daemon_threads = True
         self.url = f"http://127.0.0.1:{self.server.server_port}"
@@ -41,6 +42,10 @@ class Loopback:
         with self.reached:
             assert self.reached.wait_for(lambda: self.seen[path] >= count, seconds), (path, dict(self.seen))
 
+    def hang(self, path: str) -> None:
+        """From now on a path answers when `release` is set, like those under `/hold`."""
+        self.hanging.add(path)
+
     def _handler(self) -> type[BaseHTTPRequestHandler]:
         loopback = self
 
@@ -59,7 +64,7 @@ class Loopback:
                     loopback.busy += 1
                     loopback.peak = max(loopback.peak, loopback.busy)
                     loopback.reached.notify_all()
-                if self.path.startswith("/hold"):
+                if self.path.startswith("/hold") or self.path in loopback.hanging:
                     loopback.release.wait(60)
                 with loopback.reached:
                     loopback.busy -= 1

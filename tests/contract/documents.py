@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import re
 import sqlite3
-from collections.abc import AsyncIterator, Callable, Iterator
+import sys
+from collections.abc import AsyncIterator, Awaitable, Callable, Iterator
 from contextlib import asynccontextmanager
 from dataclasses import dataclass, field
 from itertools import pairwise
@@ -14,9 +15,13 @@ from typing import Any
 import interlace.nodes
 from interlace.engine.document import RESERVED
 from interlace.engine.node import Config, Node
+from interlace.engine.principal import LOCAL
 from interlace.engine.registry import Registry
 from interlace.engine.testing import edges
+from interlace.flows.platform import Platform
+from interlace.resources.documents.source import Source
 from interlace.resources.http.testing import Reply, serve
+from interlace.resources.models.testing import ScriptedModels
 
 REGISTRY = Registry()
 REGISTRY.discover(interlace.nodes)
@@ -44,7 +49,9 @@ INPUTS: dict[str, Any] = {
     "names": ["Ada", "Grace"],
     "orders": [{"price": 12}, {"price": 8}, {"price": 11}],
     "question": "Why?",
+    "title": "A broken valve",
     "text": "name,price\nvalve,12.5\n",
+    "document": "data:text/markdown;base64,IyBMZWF2ZQoKTWFyaWEgaXMgYXdheS4K",
 }
 """Values for the inputs that examples read; a new example may need a new one."""
 
@@ -65,6 +72,7 @@ class Outside:
     config: dict[str, Any]
     settings: dict[str, Any] = field(default_factory=dict)
     stored: str | None = None
+    prepare: Callable[[Platform], Awaitable[object]] | None = None
 
 
 @asynccontextmanager
@@ -95,10 +103,70 @@ async def stored_workflow(example: dict[str, Any], _folder: Path) -> AsyncIterat
     yield Outside(example, stored=CHILD)
 
 
+@asynccontextmanager
+async def mcp_server(example: dict[str, Any], folder: Path) -> AsyncIterator[Outside]:
+    catalogue = folder / "mcp.toml"
+    program = Path(__file__).parents[1] / "resources" / "mcp" / "server.py"
+    catalogue.write_text(
+        f'[servers.shop]\ncommand = ["{sys.executable}", "{program}", "stdio"]\nread = ["{program.parent}"]\n'
+    )
+
+    async def prepare(platform: Platform) -> None:
+        await platform.mcp.add(example["server"], {"transport": "stdio", "catalog": "shop"}, by=LOCAL)
+
+    yield Outside(example, {"mcp_stdio_catalog": catalogue}, prepare=prepare)
+
+
+@asynccontextmanager
+async def knowledge_base(example: dict[str, Any], _folder: Path) -> AsyncIterator[Outside]:
+    async def prepare(platform: Platform) -> None:
+        (name,) = example["knowledge_bases"]
+        await platform.knowledge.add(name, {}, by=LOCAL)
+        text = Source(content=b"The reason why is known to nobody.", name="why.txt")
+        await platform.knowledge.put(name, text, by=LOCAL)
+        await platform.ingestion.drain()
+
+    yield Outside(example, prepare=prepare)
+
+
+ANSWERS: dict[str, Any] = {
+    "LLM": "Because.",
+    "AGENT": "Because.",
+    "CLASSIFIER": {"id": "question", "confidence": 0.9, "reason": "It asks."},
+    "PARAMETER_EXTRACTOR": {"city": "Oslo", "days": None},
+    "QUESTION_UNDERSTANDING": {"language": "en", "query": "Why is the sky blue?"},
+}
+
+
+def answering(kind: str) -> Callable[[dict[str, Any], Path], Any]:
+    """A model that gives the answer of a kind."""
+
+    @asynccontextmanager
+    async def outside(example: dict[str, Any], _folder: Path) -> AsyncIterator[Outside]:
+        answer = ANSWERS[kind]
+        reply = answer if isinstance(answer, str) else {"data": answer}
+        with ScriptedModels([{"reply": reply}]) as server:
+            models = [{"name": "scripted"}]
+            provider = {
+                "name": "p",
+                "base_url": server.url,
+                "models": models,
+                "roles": {"general": "scripted"},
+            }
+            allowed = [f"127.0.0.1:{server.port}"]
+            yield Outside(example, {"http_allow": allowed, "models": {"providers": [provider]}})
+
+    return outside
+
+
 OUTSIDE: dict[str, Callable[[dict[str, Any], Path], Any]] = {
     "HTTP": web_server,
+    "MCP": mcp_server,
+    "KB_RETRIEVAL": knowledge_base,
     "DATABASE": database,
     "SUB_WORKFLOW": stored_workflow,
+    "TOOL": nothing,
+    **{kind: answering(kind) for kind in ANSWERS},
 }
 NEEDS_MORE = frozenset({"connect", "ai", "agent", "human"})
 """Groups whose examples only run where `OUTSIDE` offers what they need."""

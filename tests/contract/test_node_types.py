@@ -117,6 +117,8 @@ async def test_the_example_runs_and_gives_what_it_declares(
             Settings(home=tmp_path / "home", environments=SETTINGS, **outside.settings)
         )
         try:
+            if outside.prepare is not None:
+                await outside.prepare(platform)
             if outside.stored is not None:
                 child = await platform.documents.from_text(outside.stored)
                 stored = await platform.store.workflows.push(child.document.name, child.text)

@@ -83,7 +83,9 @@ def follow(page: Path, terminal: Terminal) -> int:
     count = 0
     for block in blocks(page):
         if block.name:
-            (terminal.folder / block.name).write_text(block.text, "utf-8")
+            place = terminal.folder / block.name
+            place.parent.mkdir(parents=True, exist_ok=True)
+            place.write_text(block.text, "utf-8")
         if block.language != "console":
             continue
         assert block.text.startswith("$ "), block.text

@@ -1,6 +1,7 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -161,8 +162,29 @@ def test_a_schema_that_holds_itself() -> None:
     assert prepare_inputs(tree, {"child": {"child": {}}}) == {"child": {"child": {"n": 1}, "n": 1}, "n": 1}
     found = problems_of({"$ref": "#"}, {"a": 1}, "inputs")
     assert [problem.message for problem in found] == [
-        "the schema refers to itself without end, or the value is nested too deep."
+        "the schema refers to itself without end: '#' leads to itself on the same value."
     ]
+
+
+@pytest.mark.parametrize(
+    "schema",
+    [
+        {"unevaluatedProperties": False, "$ref": "#"},
+        {"properties": {"a": {"$ref": "#"}, "b": {"type": "null"}}},
+    ],
+)
+def test_too_deep_is_a_problem_wherever_the_stack_ends(schema: dict[str, Any]) -> None:
+    deep: dict[str, Any] = {}
+    for _ in range(3000):
+        deep = {"a": deep}
+    for spent in range(40):  # the stack ends at another place each time, within the native parts as well
+        found = _deeper(spent, lambda: problems_of(schema, deep, "inputs"))
+        assert [problem.code for problem in found] == ["inputs_schema"]
+        assert "nested too deep" in found[0].message
+
+
+def _deeper(levels: int, work: Callable[[], Any]) -> Any:
+    return _deeper(levels - 1, work) if levels else work()
 
 
 @pytest.mark.parametrize(

@@ -10,6 +10,7 @@ import pytest
 from interlace.flows.link import PrefectLink
 from interlace.flows.platform import Platform
 from interlace.flows.prefect.host import Host
+from interlace.flows.reconciler import Reconciler
 from interlace.flows.request import POOL, Request
 from interlace.flows.settings import Settings
 from interlace.flows.shown import ShownRuns
@@ -37,9 +38,9 @@ class Broken:
 
 
 async def test_comparing_goes_on_after_a_fault(platform: Platform, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("interlace.flows.link._RECONCILE_SECONDS", 0.0)
+    monkeypatch.setattr("interlace.flows.reconciler._SECONDS", 0.0)
     broken = Broken()
-    task = asyncio.create_task(PrefectLink(platform)._reconcile(cast("Host", broken)))
+    task = asyncio.create_task(Reconciler(platform, None, lambda: [cast("Host", broken)]).run())
     async with asyncio.timeout(10):
         await broken.again.wait()
     assert not task.done()

@@ -147,3 +147,13 @@ async def test_it_keeps_looking(platform: Platform, dead: int, monkeypatch: pyte
             result = await platform.runner.wait(run_id)
     assert result is not None
     assert result.status == "succeeded"
+
+
+async def test_a_child_whose_parent_was_deleted_ends(platform: Platform, dead: int) -> None:
+    run_id = await _left_behind(
+        platform, _owner(dead), parent_run_id="gone", parent_path="sub", depth=1, trigger={"wait": True}
+    )
+    assert await take_over(platform.store, platform.runner) == []
+    result = await platform.runner.wait(run_id, 10)
+    assert result is not None
+    assert result.status == "cancelled"

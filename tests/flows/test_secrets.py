@@ -8,16 +8,20 @@ from typing import Any
 
 import pytest
 
+from interlace.engine.principal import LOCAL, Principal
 from interlace.flows.export import export_run
 from interlace.flows.node_test import test_node as try_node
 from interlace.flows.platform import Platform
+from interlace.flows.request import Request
 from interlace.flows.settings import Settings
 from interlace.flows.shown import ShownRuns
+from interlace.resources.secrets import MasterKeys, Secrets
 from tests.flows.conftest import Run
 from tests.flows.documents import chain, http
 from tests.loopback import Loopback
 
 SECRET = "s3cr3t/with+signs"
+QUERY = {"type": "query", "name": "key", "value": "{{ secrets.token }}"}
 
 
 @pytest.fixture(autouse=True)
@@ -83,3 +87,43 @@ async def test_a_missing_secret_says_how_to_set_it(run: Run, loopback: Loopback)
     assert result.error is not None
     assert (result.error["type"], result.status) == ("missing_secret", "failed")
     assert "INTERLACE_SECRETS_OTHER" in result.error["message"]
+
+
+async def test_the_store_is_read_before_the_environment(
+    platform: Platform, settings: Settings, run: Run, loopback: Loopback
+) -> None:
+    await platform.secrets.put("TOKEN", "from-the-store", by=LOCAL)
+    result = await run(chain(http("call", f"{loopback.url}/anything", auth=QUERY)))
+    assert loopback.seen["/anything?key=from-the-store"] == 1
+    assert "from-the-store" not in str(result)
+    assert b"from-the-store" not in _kept(settings.home)
+
+
+async def test_a_run_of_another_user_reads_their_secrets_alone(
+    platform: Platform, loopback: Loopback
+) -> None:
+    ann = await platform.store.users.create("ann", by=LOCAL)
+    document = chain(http("call", f"{loopback.url}/anything", auth=QUERY))
+    pinned = await platform.documents.from_text(document)
+    await platform.secrets.put("token", "the-owners", by=LOCAL)
+    first = await platform.runner.wait(await platform.runner.start(pinned, Request(owner=ann.id)))
+    assert first is not None
+    assert first.error is not None
+    assert (first.error["type"], SECRET in str(first.error)) == ("missing_secret", False)
+    await platform.secrets.put("token", "of-ann", by=Principal(ann.id))
+    second = await platform.runner.wait(await platform.runner.start(pinned, Request(owner=ann.id)))
+    assert second is not None
+    assert second.status == "succeeded"
+    assert loopback.seen["/anything?key=of-ann"] == 1
+
+
+async def test_secrets_that_cannot_be_opened_fail_the_node(
+    platform: Platform, run: Run, loopback: Loopback
+) -> None:
+    await platform.secrets.put("token", "the-owners", by=LOCAL)
+    other = Secrets(platform.store, MasterKeys(platform.settings.home, key="quite another key"))
+    platform.environments._secrets = other
+    result = await run(chain(http("call", f"{loopback.url}/anything", auth=QUERY)))
+    assert result.error is not None
+    assert result.error["type"] == "secret_key"
+    assert "INTERLACE_SECRET_KEY" in result.error["message"]

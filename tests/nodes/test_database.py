@@ -50,6 +50,7 @@ async def test_query_gives_rows_columns_and_counts(shop: Services) -> None:
         "columns": [{"name": "id", "type": "integer"}, {"name": "note", "type": "text"}],
         "row_count": 2,
         "truncated": False,
+        "file": None,
     }
 
 
@@ -74,7 +75,7 @@ async def test_execute_and_insert_many(shop: Services) -> None:
     added = await run(
         shop, {"operation": "insert_many", "table": "orders", "rows": "{{ inputs.rows }}"}, {"rows": rows}
     )
-    assert added.outputs == {"rows": [], "columns": [], "row_count": 2, "truncated": False}
+    assert added.outputs == {"rows": [], "columns": [], "row_count": 2, "truncated": False, "file": None}
     made = await run(shop, {"operation": "execute", "sql": "CREATE TABLE more (id INT)", "allow_ddl": True})
     assert made["row_count"] == 0
 
@@ -201,3 +202,23 @@ def test_every_field_is_described() -> None:
         assert info.title, name
         assert info.examples, name
         assert str(info.description).endswith("."), name
+
+
+@pytest.mark.parametrize(
+    ("sql", "said"),
+    [
+        ("SELEC 1 FROM", "cannot be read as SQL ("),
+        ("SELECT pg_sleep(1)", "is not on the list of allowed functions."),
+        ("SELECT json_each('[]'), array_agg(1), load_file('x')", "On postgresql"),
+    ],
+)
+def test_a_refusal_names_a_kind_of_database_only_where_it_is_known(sql: str, said: str) -> None:
+    def refusal(**where: str) -> str:
+        node = Database(DatabaseConfig.model_validate({"sql": sql, **where}))
+        spec = NodeSpec.model_validate({"id": "n", "type": "DATABASE", "config": {}})
+        return next(finding.message for finding in node.check(spec) if finding.code == "sql_refused")
+
+    told = refusal(connector="shop")
+    assert said in told
+    assert "sqlite" not in told or "postgresql" in told
+    assert "sqlite" not in refusal(url="postgresql://u@127.0.0.1/x")

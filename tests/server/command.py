@@ -5,12 +5,13 @@ from __future__ import annotations
 import json
 import os
 import signal
-import subprocess
 import sys
 import time
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
+
+from tests.server.forked import Forked
 
 SCRIPT = Path(sys.executable).parent / "interlace"
 
@@ -39,18 +40,15 @@ class Command:
             **kept, "INTERLACE_HOME": str(self.home), "INTERLACE_HTTP_ALLOW": "127.0.0.1/32", "INTERLACE_PREFECT": "off",
             "INTERLACE_PORT": "0", **settings,
         }  # fmt: skip
-        self.started: list[subprocess.Popen[str]] = []
+        self.started: list[Forked] = []
 
-    def start(self, *arguments: str) -> subprocess.Popen[str]:
+    def start(self, *arguments: str) -> Forked:
         """Start a command in a session of its own."""
-        process = subprocess.Popen(
-            [str(SCRIPT), *arguments], cwd=self.folder, env=self.environment, text=True, start_new_session=True,
-            stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.PIPE,
-        )  # fmt: skip
+        process = Forked(arguments, folder=self.folder, environment=self.environment)
         self.started.append(process)
         return process
 
-    def finish(self, process: subprocess.Popen[str], seconds: float = 60) -> Done:
+    def finish(self, process: Forked, seconds: float = 60) -> Done:
         """Wait for the end of a command."""
         out, err = process.communicate(timeout=seconds)
         return Done(process.returncode, out, err)
@@ -58,7 +56,7 @@ class Command:
     def __call__(self, *arguments: str) -> Done:
         return self.finish(self.start(*arguments))
 
-    def serve(self, *arguments: str) -> tuple[subprocess.Popen[str], str]:
+    def serve(self, *arguments: str) -> tuple[Forked, str]:
         """Start a server; gives its process and its address, once it serves."""
         process = self.start("serve", *arguments)
         end = time.monotonic() + 60
@@ -78,7 +76,7 @@ class Command:
     def key(self) -> str:
         return (self.home / "owner.key").read_text().strip()
 
-    def kill(self, process: subprocess.Popen[str], number: signal.Signals = signal.SIGKILL) -> None:
+    def kill(self, process: Forked, number: signal.Signals = signal.SIGKILL) -> None:
         """Send a signal to the command alone, not to its children."""
         process.send_signal(number)
 
@@ -87,9 +85,8 @@ class Command:
             if process.poll() is None:
                 process.kill()
             process.wait()
-            for stream in (process.stdout, process.stderr):
-                if stream is not None:
-                    stream.close()
+            process.stdout.close()
+            process.stderr.close()
 
     def write(self, name: str, text: str) -> str:
         (self.folder / name).write_text(text)

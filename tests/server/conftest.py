@@ -12,6 +12,7 @@ import pytest
 
 from interlace.flows.platform import Platform
 from interlace.flows.settings import Settings
+from interlace.server import webui
 from interlace.server.app import create_app
 from tests.loopback import Loopback
 from tests.server.command import Command
@@ -19,10 +20,11 @@ from tests.server.command import Command
 
 @pytest.fixture(autouse=True)
 def _no_settings(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
-    """What the shell or the checkout say must not reach a test."""
+    """What the shell or the checkout say, or whether the web UI is built, must not reach a test."""
     for name in [name for name in os.environ if name.startswith("INTERLACE_") and "TEST" not in name]:
         monkeypatch.delenv(name)
     monkeypatch.chdir(tmp_path)
+    monkeypatch.setattr(webui, "BUNDLE", tmp_path / "no-bundle")
 
 
 @pytest.fixture
@@ -45,9 +47,11 @@ async def platform(settings: Settings) -> AsyncIterator[Platform]:
 
 @pytest.fixture
 async def anonymous(platform: Platform) -> AsyncIterator[httpx2.AsyncClient]:
-    transport = httpx2.ASGITransport(create_app(platform), raise_app_exceptions=False)
+    app = create_app(platform)
+    transport = httpx2.ASGITransport(app, raise_app_exceptions=False)
     async with httpx2.AsyncClient(transport=transport, base_url="http://localhost", timeout=30) as client:
         yield client
+    await app.state.mcp.close()
 
 
 @pytest.fixture

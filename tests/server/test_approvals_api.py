@@ -79,3 +79,73 @@ async def test_what_a_run_waits_for_is_told(api: httpx2.AsyncClient) -> None:
     cancelled = await api.post(f"/api/v1/runs/{run_id}/cancel")
     assert cancelled.json()["status"] == "cancelled"
     assert (await api.get(f"/api/v1/approvals/{request_id}")).json()["status"] == "cancelled"
+
+
+async def test_pages_of_ones_own_requests_are_full(api: httpx2.AsyncClient, platform: Platform) -> None:
+    """What is asked of others lies between, and neither shortens a page nor ends the list."""
+    mine = []
+    for number in range(9):
+        name = "test" if number % 3 == 0 else "bob"
+        text = ASK.replace("      form:", f"      assignees: [{name}]\n      form:")
+        started = (await api.post("/api/v1/runs?wait=20", json={"document": text})).json()
+        mine += [started["waiting"][0]["id"]] if name == "test" else []
+    first = (await api.get("/api/v1/approvals?mine=true&limit=2")).json()
+    assert [item["id"] for item in first["items"]] == mine[::-1][:2]
+    rest = (await api.get(f"/api/v1/approvals?mine=true&limit=2&cursor={first['next_cursor']}")).json()
+    assert ([item["id"] for item in rest["items"]], rest["next_cursor"]) == (mine[:1], None)
+
+
+async def test_a_request_is_handed_to_somebody_else(
+    api: httpx2.AsyncClient, platform: Platform, problem: Problem
+) -> None:
+    run_id, request_id = await _suspended(api)
+    url = f"/api/v1/approvals/{request_id}"
+    handed = await api.post(f"{url}/assign", json={"to": "bob", "comment": "away"})
+    assert (handed.status_code, handed.json()["assignees"]) == (200, ["bob"])
+    assert [(e["by"], e["to"], e["comment"]) for e in handed.json()["history"]] == [("test", ["bob"], "away")]
+    problem(await api.post(f"{url}/answer", json={"action": "approve"}), 403, "forbidden")
+    problem(await api.post(f"{url}/assign", json={"to": "eve"}), 403, "forbidden")
+    _, key = await platform.store.keys.create("bob")
+    bob = {"authorization": f"Bearer {key}"}
+    assert (await api.post(f"{url}/answer", json={"action": "approve"}, headers=bob)).status_code == 200
+    problem(await api.post(f"{url}/assign", json={"to": "eve"}, headers=bob), 409, "already_answered")
+    assert (await platform.runner.wait(run_id, 20)).outputs["by"] == "bob"  # type: ignore[union-attr,index]
+    lines = (await api.get("/api/v1/audit?action=approval")).json()["items"]
+    assert {line["action"] for line in lines} == {"approval.assign", "approval.answer"}
+
+
+async def test_many_answers_reach_no_request_of_anothers(api: httpx2.AsyncClient, stranger: Any) -> None:
+    _, request_id = await _suspended(api)
+    body = {"answers": [{"id": request_id, "action": "approve"}]}
+    found = (await api.post("/api/v1/approvals/answer", json=body, headers=stranger())).json()
+    assert (found["answered"], found["items"][0]["error"]["code"]) == (0, "not_found")
+    assert (await api.get(f"/api/v1/approvals/{request_id}")).json()["status"] == "pending"
+
+
+async def test_many_are_answered_each_on_its_own(api: httpx2.AsyncClient, platform: Platform) -> None:
+    made = [await _suspended(api) for _ in range(4)]
+    ids = [request_id for _, request_id in made]
+    await api.post(f"/api/v1/approvals/{ids[1]}/answer", json={"action": "reject"})
+    answers = [
+        {"id": ids[0], "action": "approve", "form": {"note": "a"}},
+        {"id": ids[1], "action": "approve"},
+        {"id": "none", "action": "approve"},
+        {"id": ids[2], "action": "maybe"},
+        {"id": ids[3], "action": "reject"},
+        {"id": ids[0], "action": "approve"},
+    ]
+    answer = await api.post("/api/v1/approvals/answer", json={"answers": answers})
+    found = answer.json()
+    assert (answer.status_code, found["answered"], found["failed"]) == (200, 2, 4)
+    assert [item["id"] for item in found["items"]] == [each["id"] for each in answers]
+    codes = [item.get("error", {}).get("code") for item in found["items"]]
+    assert codes == [None, "already_answered", "not_found", "validation", None, "already_answered"]
+    assert found["items"][1]["error"]["by"] == "test"
+    assert found["items"][3]["error"]["problems"][0]["field"] == "action"
+    for index, action in ((0, "approve"), (3, "reject")):
+        result = await platform.runner.wait(made[index][0], 20)
+        assert result is not None
+        assert result.outputs is not None
+        assert result.outputs["action"] == action
+    assert (await api.get(f"/api/v1/approvals/{ids[2]}")).json()["status"] == "pending"
+    assert (await api.post("/api/v1/approvals/answer", json={"answers": []})).status_code == 422

@@ -54,6 +54,22 @@ def test_a_run_is_suspended_answered_and_ends_in_three_commands(command: Command
     )
 
 
+def test_a_request_is_handed_over_and_several_are_answered(command: Command) -> None:
+    made = [_suspend(command) for _ in range(3)]
+    ids = [request_id for _, request_id in made]
+    handed = command("approvals", "assign", ids[0], "--to", "bob", "--as", "ada", "--json")
+    assert (handed.code, handed.json["assignees"]) == (0, ["bob"]), handed
+    assert "ada handed it over to bob" in command("approvals", "show", ids[0]).out
+    done = command("approvals", "answer", *ids, "approve", "--as", "ada", "--json")
+    assert (done.code, done.json["answered"], done.json["failed"]) == (1, 2, 1), done
+    assert done.json["items"][0]["error"]["type"] == "forbidden"
+    assert [item["request"]["run_status"] for item in done.json["items"][1:]] == ["succeeded"] * 2
+    last = command("approvals", "answer", ids[0], ids[1], "approve", "--as", "bob")
+    assert last.code == 1
+    assert "takes no answer: ada answered" in last.err
+    assert f"run {made[0][0]} is succeeded" in last.err
+
+
 def test_a_node_test_of_a_request_is_suspended(command: Command) -> None:
     done = command("test-node", command.write("ask.yaml", ASK), "ask", "-i", "amount=9", "--json")
     assert (done.code, done.json["status"], done.json["request"]["title"]) == (3, "suspended", "Pay 9?")

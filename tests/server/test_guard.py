@@ -37,11 +37,11 @@ async def test_a_revoked_key(api: httpx2.AsyncClient, platform: Platform, proble
     problem(await api.get("/api/v1/runs"), 401, "unauthorized")
 
 
-async def test_the_cookie_reads_and_never_writes(api: httpx2.AsyncClient, problem: Problem) -> None:
+async def test_a_key_in_a_cookie_is_none(api: httpx2.AsyncClient, problem: Problem) -> None:
     key = api.headers.pop("authorization").removeprefix("Bearer ")
-    api.cookies.set("interlace_key", key)
-    assert (await api.get("/api/v1/runs")).status_code == 200
-    problem(await api.post("/api/v1/workflows", json={"document": "{}"}), 401, "unauthorized")
+    for name in ("interlace_key", "interlace_None", "interlace_80", "__Host-interlace"):
+        api.cookies.set(name, key)
+    problem(await api.get("/api/v1/runs"), 401, "unauthorized")
 
 
 async def test_open_paths(anonymous: httpx2.AsyncClient) -> None:
@@ -134,3 +134,22 @@ async def test_the_catalogue(api: httpx2.AsyncClient) -> None:
     assert {"HTTP", "CODE", "END"} <= {item["type"] for item in items}
     found = (await api.get("/api/v1/nodes/http")).json()
     assert found["config"]["properties"]["url"]
+
+
+async def test_a_server_that_is_leaving_is_not_ready(platform: Platform, problem: Problem) -> None:
+    app = create_app(platform)
+    async with httpx2.AsyncClient(transport=httpx2.ASGITransport(app), base_url="http://localhost") as client:
+        found = (await client.get("/health/ready")).json()
+        assert (found["database"]["kind"], found["hosts"]) == ("sqlite", 0)
+        app.state.leaving.set()
+        answer = await client.get("/health/ready")
+        problem(answer, 503, "leaving")
+        assert answer.headers["retry-after"] == "5"
+        assert (await client.get("/health/live")).status_code == 200, "it answers all the same"
+
+
+async def test_values_that_cannot_be_kept(
+    api: httpx2.AsyncClient, platform: Platform, problem: Problem
+) -> None:
+    platform.store.payloads.root.rmdir()
+    problem(await api.get("/health/ready"), 503, "store")

@@ -21,7 +21,7 @@ async def test_signing_in_and_looking(api: httpx2.AsyncClient) -> None:
     assert signed.status_code == 303
     cookie = signed.headers["set-cookie"].lower()
     assert "httponly" in cookie
-    assert "samesite=strict" in cookie
+    assert "samesite=lax" in cookie
     for path in ("/", f"/runs/{run_id}"):
         page = await api.get(path)
         assert page.status_code == 200
@@ -29,6 +29,12 @@ async def test_signing_in_and_looking(api: httpx2.AsyncClient) -> None:
         assert "<script" not in page.text
         assert "default-src 'none'" in page.headers["content-security-policy"]
     assert (await api.get("/runs/none")).status_code == 404
+
+
+async def test_the_first_page_says_why_there_is_no_web_ui(api: httpx2.AsyncClient) -> None:
+    page = (await api.get("/")).text
+    assert "This installation has no web UI" in page
+    assert "python3 scripts/build_web.py" in page
 
 
 async def test_runs_of_others_are_not_shown(api: httpx2.AsyncClient, stranger: Any) -> None:

@@ -145,6 +145,47 @@ def test_deltas_and_logs_change_nothing() -> None:
     quiet = state(
         ("node.delta", "n", 1, {"text": "a"}),
         ("node.log", "n", 1, {"message": "m"}),
-        ("tool.started", "n", 1, {}),
     )
-    assert quiet == RunState(last_seq=3)
+    assert quiet == RunState(last_seq=2)
+
+
+def test_steps_within_a_node_are_kept_until_it_has_ended() -> None:
+    events = [
+        ("run.started", "", 0, {"inputs": {}}),
+        ("node.started", "n", 1, {"effects": "idempotent"}),
+        ("model.finished", "n", 1, {"step": "1", "text": "", "injected": ["a", "b"]}),
+        ("tool.started", "n", 1, {"step": "1.0", "name": "add"}),
+        ("tool.finished", "n", 1, {"step": "1.0", "name": "add", "value": 3}),
+        ("tool.started", "n", 1, {"step": "1.1", "name": "send"}),
+        (
+            "node.suspended",
+            "n",
+            1,
+            {"id": "w1", "key": "1.2", "kind": "human", "phase": "node", "until": None},
+        ),
+        (
+            "node.suspended",
+            "n",
+            1,
+            {"id": "w2", "key": "1.3", "kind": "human", "phase": "node", "until": None},
+        ),
+    ]
+    node = state(*events).nodes["n"]
+    assert (node.status, node.heard, node.calls) == ("suspended", "b", {"models": 1, "tools": 1})
+    assert {key: (s.started is not None, s.finished is not None) for key, s in node.substeps.items()} == {
+        "1": (False, True), "1.0": (True, True), "1.1": (True, False),
+    }  # fmt: skip
+    assert sorted(node.requests) == ["1.2", "1.3"]
+    resumed = [
+        *events,
+        ("node.resumed", "n", 1, {"id": "w2", "key": "1.3", "phase": "node", "action": "approve"}),
+    ]
+    node = state(*resumed).nodes["n"]
+    assert (node.status, sorted(node.requests)) == ("running", ["1.2"])
+    again = [*resumed, ("node.suspended", "n", 1, {"kind": "human", "phase": "node", "requests": ["w1"]})]
+    node = state(*again).nodes["n"]
+    assert (node.status, sorted(node.requests)) == ("suspended", ["1.2"])
+    given_up = state(*again, ("node.cancelled", "n", 1, {"id": "w1", "reason": "over"})).nodes["n"]
+    assert given_up.requests == {}
+    ended = state(*again, ("node.succeeded", "n", 1, {"outputs": {}, "handles": ["out"]})).nodes["n"]
+    assert (ended.substeps, ended.requests, ended.heard, ended.calls["tools"]) == ({}, {}, "b", 1)

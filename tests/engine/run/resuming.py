@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
+from typing import Any
 
 from interlace.engine.events import Event
 from interlace.engine.run import Recorded
@@ -16,7 +17,10 @@ def recorded_from(events: Iterable[Event]) -> dict[str, Recorded]:
         path: Recorded(
             status=node.status, attempt=max(node.attempt, 1), retries=node.retries, outputs=node.outputs,
             handles=node.handles, error=node.error, reason=node.reason, variables=node.variables, why=node.why,
-            wait=_waiting(node), confirmed=node.confirmed, items=node.items, round=-1 if node.round is None else node.round,
+            wait=_waiting(node), confirmed=node.confirmed, effects=node.effects, items=node.items,
+            round=-1 if node.round is None else node.round,
+            requests={key: _wait_of(data) for key, data in node.requests.items()}, substeps=node.substeps,
+            heard=node.heard,
         )
         for path, node in fold(events).nodes.items()
     }  # fmt: skip
@@ -25,5 +29,9 @@ def recorded_from(events: Iterable[Event]) -> dict[str, Recorded]:
 def _waiting(node: NodeRecord) -> Waiting | None:
     if node.status != "suspended" or node.wait is None:
         return None
-    known = ("id", "kind", "phase", "until", "request", "hash", "state")
-    return Waiting(**{"id": "", **{name: node.wait[name] for name in known if name in node.wait}})
+    return _wait_of(node.wait)
+
+
+def _wait_of(data: dict[str, Any]) -> Waiting:
+    known = ("id", "kind", "phase", "until", "request", "hash", "state", "key")
+    return Waiting(**{"id": "", **{name: data[name] for name in known if name in data}})

@@ -38,3 +38,15 @@ def test_a_broken_text_has_its_problem_and_no_types() -> None:
     found = check(load("name: ["), make_registry())
     assert not found.valid
     assert found.types == {}
+
+
+def test_problems_that_others_find_take_their_place_in_the_text() -> None:
+    text = "name: x\nnodes:\n  - {id: b, type: NOPE}\n  - {id: a, type: NOPE}\n"
+    found = check(load(text), make_registry())
+    warning = Problem(code="unbound_resource", message="there is none", severity="warning", node="b", line=3)
+    more = found.with_more([warning])
+    assert [problem.line for problem in more.problems] == sorted(
+        [*(problem.line for problem in found.problems), 3]
+    )
+    assert warning in more.problems
+    assert more.errors == found.errors

@@ -157,44 +157,10 @@ def test_bad_default_of_a_variable(found: Found, declared: str, default: str, ri
     assert found(text) == ([] if right else [("bad_default", None, "variables.v.default", 3)])
 
 
-@pytest.mark.parametrize(
-    ("trigger", "code", "field"),
-    [
-        ("{type: crno}", "bad_trigger", "triggers[0].type"),
-        ("{}", "bad_trigger", "triggers[0].type"),
-        ("{type: webhook, inputs: [a]}", "bad_trigger", "triggers[0].inputs"),
-        ('{type: webhook, inputs: {a: "{{ trigger.body. }}"}}', "expression_syntax", "triggers[0].inputs.a"),
-        ('{type: webhook, inputs: {a: "{{ node.x }}"}}', "unknown_name", "triggers[0].inputs.a"),
-        ('{type: webhook, inputs: {a: "{{ secrets.x }}"}}', "secret_leak", "triggers[0].inputs.a"),
-    ],
-)
-def test_bad_trigger(found: Found, trigger: str, code: str, field: str) -> None:
-    text = http("{url: https://x}").replace("nodes:", f"triggers: [{trigger}]\nnodes:", 1)
-    assert [problem for problem in found(text) if problem[0] != "inactive_trigger"] == [
-        (code, None, field, 3)
-    ]
-
-
-def test_a_mistyped_trigger_has_its_nearest_name(examine: Examine) -> None:
-    (problem,) = examine(
-        http("{url: https://x}").replace("nodes:", "triggers: [{type: webhok}]\nnodes:", 1)
-    ).problems
-    assert (problem.code, problem.severity, problem.fix) == (
-        "bad_trigger",
-        "error",
-        "Did you mean 'webhook'?",
+def test_a_variable_of_all_runs_is_no_problem(found: Found) -> None:
+    text = http("{url: https://x}").replace(
+        "nodes:", "variables: {v: {type: any, scope: workflow}}\nnodes:", 1
     )
-
-
-def test_right_triggers_are_said_to_be_inactive(found: Found) -> None:
-    triggers = '[{type: cron, cron: "0 8 * * *"}, {type: webhook, inputs: {a: "{{ trigger.body.a }}"}}]'
-    assert found(http("{url: https://x}").replace("nodes:", f"triggers: {triggers}\nnodes:", 1)) == [
-        ("inactive_trigger", None, "triggers[0]", 3), ("inactive_trigger", None, "triggers[1]", 3)
-    ]  # fmt: skip
-
-
-def test_triggers_by_hand_are_silent(found: Found) -> None:
-    text = http("{url: https://x}").replace("nodes:", "triggers: [{type: manual}, {type: chat}]\nnodes:", 1)
     assert found(text) == []
 
 
@@ -244,3 +210,9 @@ def test_chat_message_and_chat_answer_are_warnings(examine: Examine) -> None:
         2,
     )
     assert examine(CHAT.replace("chat: true", "chat: false").replace("answer:", "text:")).problems == ()
+
+
+def test_no_pool_here(examine: Examine) -> None:
+    text = "name: x\nnodes:\n  - {id: start, type: START}\n  - {id: end, type: END, pool: gpu}\nedges: [start -> end]\n"
+    (problem,) = examine(text).problems
+    assert (problem.code, problem.node, problem.field, problem.line) == ("no_pool_here", "end", "pool", 4)

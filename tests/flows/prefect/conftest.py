@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import sqlite3
+import tempfile
 import threading
 import time
 from collections.abc import AsyncIterator, Awaitable, Callable, Coroutine, Iterator, Mapping
@@ -30,6 +31,26 @@ def copy_database(source: Path, home: Path) -> None:
     read.backup(write)
     read.close()
     write.close()
+
+
+def give_migrated(cache: pytest.Cache, home: Path) -> None:
+    """Give a home the migrated database of an earlier session: half of a first start goes into Prefect's migrations."""
+    kept = _kept(cache)
+    if kept.exists():
+        copy_database(kept, home)
+
+
+def keep_migrated(cache: pytest.Cache, home: Path) -> None:
+    """Keep the database of a server that has just started for the next one; done where there is one already."""
+    kept = _kept(cache)
+    if not kept.exists():
+        with tempfile.TemporaryDirectory(dir=kept.parent) as draft:
+            copy_database(home / "prefect" / "prefect.db", Path(draft))
+            (Path(draft) / "prefect" / "prefect.db").replace(kept)
+
+
+def _kept(cache: pytest.Cache) -> Path:
+    return cache.mkdir("prefect") / f"{VERSION}.db"
 
 
 class Served:
@@ -59,10 +80,7 @@ class Served:
 def served(tmp_path_factory: pytest.TempPathFactory, request: pytest.FixtureRequest) -> Iterator[Served]:
     served = Served(tmp_path_factory.mktemp("prefect-home"))
     assert request.config.cache is not None
-    migrated = request.config.cache.mkdir("prefect") / f"{VERSION}.db"
-    if migrated.exists():
-        # Half of a first start goes into Prefect's migrations.
-        copy_database(migrated, served.prefect.home)
+    give_migrated(request.config.cache, served.prefect.home)
     with pytest.MonkeyPatch.context() as patch:
         # What a user's shell may say must not reach the child.
         patch.setenv("PREFECT_API_URL", "http://127.0.0.1:9/api")
@@ -71,10 +89,7 @@ def served(tmp_path_factory: pytest.TempPathFactory, request: pytest.FixtureRequ
         )
         patch.setenv("INTERLACE_SECRETS_TOKEN", "not-for-prefect")
         served.call(served.prefect.start())
-    if not migrated.exists():
-        draft = tmp_path_factory.mktemp("migrated")
-        copy_database(served.prefect.home / "prefect" / "prefect.db", draft)
-        (draft / "prefect" / "prefect.db").replace(migrated)
+    keep_migrated(request.config.cache, served.prefect.home)
     yield served
     served.close()
 
@@ -139,6 +154,9 @@ class Engine:
         self.threads: set[str] = set()
         self.inputs: dict[str, Mapping[str, Any]] = {}
         self.waiting: set[str] = set()
+        self.shown_as: dict[str, str] = {}
+        self.ended: dict[str, Outcome] = {}
+        self.ends_meanwhile: dict[str, Outcome] = {}
         self.refuse = False
         self.running = 0
         self.most = 0
@@ -172,6 +190,9 @@ class Engine:
             self.over.add(run_id)
         return outcome
 
+    async def shown(self, run_id: str, outcome: Outcome) -> None:
+        self.shown_as[run_id] = outcome.state
+
     async def parked(self, flow_run_id: str, run_id: str) -> bool:
         return run_id in self.waiting
 
@@ -182,6 +203,15 @@ class Engine:
 
     async def is_alive(self, run_id: str) -> bool:
         return run_id in self.leases
+
+    async def standing(self, run_id: str) -> Outcome | None:
+        if run_id in self.leases:
+            return None
+        found = self.ended.get(run_id, Outcome(state="interrupted", message="Its host is gone."))
+        if run_id in self.ends_meanwhile:
+            self.ended[run_id] = self.ends_meanwhile.pop(run_id)
+            self.over.add(run_id)
+        return found
 
     def event(self, run_id: str) -> asyncio.Event:
         return self.cancelled.setdefault(run_id, asyncio.Event())

@@ -56,6 +56,9 @@ class Engine:
             self.some.notify_all()
         return Outcome(state="succeeded")
 
+    async def shown(self, run_id: str, outcome: Outcome) -> None:
+        return
+
     async def parked(self, flow_run_id: str, run_id: str) -> bool:
         return False
 
@@ -64,6 +67,9 @@ class Engine:
 
     async def is_alive(self, run_id: str) -> bool:
         return False
+
+    async def standing(self, run_id: str) -> Outcome | None:
+        return None
 
     async def until(self, count: int) -> None:
         async with self.some:

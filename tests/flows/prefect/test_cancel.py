@@ -115,6 +115,28 @@ async def test_the_sweep_hands_runs_of_dead_hosts_back(
     assert engine.started == [dead]
 
 
+async def test_the_sweep_shows_the_end_of_a_run_that_it_meets_too_late(
+    host: Host, engine: Any, api: PrefectApi, state_of: Any
+) -> None:
+    deployment = await host.ensure_deployment("wf", "Orders")
+    before, meanwhile = fresh(), fresh()
+    engine.over.add(before)
+    engine.ended[before] = Outcome(state="failed", message="it failed")
+    engine.ends_meanwhile[meanwhile] = Outcome(state="succeeded")
+    keys = {}
+    for run_id in (before, meanwhile):
+        body = {
+            "parameters": {"run_id": run_id, "workflow_id": "wf"},
+            "state": {"type": "RUNNING", "name": "Running"},
+            "enforce_parameter_schema": False,
+        }
+        keys[run_id] = (await api.post(f"/deployments/{deployment}/create_flow_run", body))["id"]
+    assert set(await host.sweep()) == set(keys.values())
+    await state_of(api, keys[before], "Failed")
+    await state_of(api, keys[meanwhile], "Completed")
+    assert engine.started == []
+
+
 async def test_a_host_that_stops_hands_its_runs_back(
     connection: PrefectConnection, engine: Any, api: PrefectApi, state_of: Any
 ) -> None:

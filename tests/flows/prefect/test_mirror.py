@@ -24,7 +24,9 @@ from interlace.flows.prefect import (
     PrefectUnavailable,
     RunRecord,
 )
+from interlace.flows.prefect.connection import PrefectRefused
 from interlace.flows.prefect.records import RunState
+from interlace.flows.prefect.wire import SentRun
 from interlace.flows.prefect.writers import PublicWriter
 
 pytestmark = pytest.mark.xdist_group("prefect")
@@ -257,6 +259,38 @@ async def test_a_record_that_cannot_be_sent_keeps_no_other_out(connection: Prefe
     fates = {run_id: mark.fate for run_id, mark in journal.marks.items()}
     assert fates == {**{run.run_id: "recorded" for run in good}, bad.run_id: "refused"}
     assert "not JSON" in str(journal.marks[bad.run_id].reason)
+
+
+class Stumbling(PublicWriter):
+    """The real writer, at a server that stumbles over one run for the first few times."""
+
+    def __init__(self, api: PrefectApi, run_id: str, times: int) -> None:
+        super().__init__(api)
+        self._run_id, self._times = run_id, times
+
+    async def write(self, runs: Sequence[SentRun]) -> list[str]:
+        if self._times and any(run.run_id == self._run_id for run in runs):
+            self._times -= 1
+            raise PrefectRefused(
+                "Prefect refused POST '/flow_runs/' with HTTP 500: database is locked", status=500
+            )
+        return await super().write(runs)
+
+
+@pytest.mark.parametrize(("times", "fate"), [(4, "recorded"), (100, "refused")])
+async def test_an_error_of_the_server_is_believed_after_some_tries(
+    connection: PrefectConnection, api: PrefectApi, times: int, fate: str
+) -> None:
+    good, odd = ended(), ended()
+    journal = Journal([good, odd])
+    mirror = Mirror(connection, journal, rates=ALL)
+    mirror._writer = Stumbling(api, odd.run_id, times)
+    await mirror._round()
+    assert {run_id: mark.fate for run_id, mark in journal.marks.items()} == {good.run_id: "recorded"}
+    while len(journal.marks) < 2:
+        await mirror._round()
+    await mirror.stop()
+    assert journal.marks[odd.run_id].fate == fate
 
 
 @pytest.mark.parametrize(

@@ -49,6 +49,9 @@ class Engine:
         await self.go.wait()
         return Outcome(state="succeeded", message="unmoved")
 
+    async def shown(self, run_id: str, outcome: Outcome) -> None:
+        return
+
     async def parked(self, flow_run_id: str, run_id: str) -> bool:
         return False
 
@@ -57,6 +60,9 @@ class Engine:
 
     async def is_alive(self, run_id: str) -> bool:
         return run_id in self.taken
+
+    async def standing(self, run_id: str) -> Outcome | None:
+        return None
 
 
 class Journal:

@@ -28,8 +28,8 @@ def mysql_url() -> Iterator[str]:
         yield url
 
 
-@pytest.fixture(params=["postgresql", "mysql", "sqlite"])
+@pytest.fixture(params=["postgresql", "mysql", "sqlite", "duckdb"])
 def url(request: pytest.FixtureRequest) -> str:
-    if request.param == "sqlite":
-        return "sqlite:///test.db"
+    if request.param in ("sqlite", "duckdb"):
+        return f"{request.param}:///test.db"
     return str(request.getfixturevalue("postgres_url" if request.param == "postgresql" else "mysql_url"))

@@ -11,6 +11,9 @@ import interlace.resources.http
 ROOT = Path(interlace.resources.http.__file__).resolve().parents[2]
 OTHER_CLIENTS = {"aiohttp", "httpcore", "httpcore2", "httpx", "httpx2", "pycurl", "requests", "urllib3"}
 OTHER_MODULES = {"http.client", "urllib.request"}
+SDK_FOLDERS = ("resources/mcp/", "resources/models/")
+"""Here SDKs get clients of httpx2, each over the guarded transport."""
+CLIENT = re.compile(r"httpx2\.(?:Async)?Client\((.*?)\)\s*$", re.MULTILINE | re.DOTALL)
 
 
 IMPORT = re.compile(
@@ -35,6 +38,7 @@ def offenders(folder: Path) -> list[str]:
             f"{path.relative_to(ROOT)}: {name}"
             for name in imports(path.read_text("utf-8"))
             if name.partition(".")[0] in OTHER_CLIENTS or name in OTHER_MODULES
+            if not (name == "httpx2" and str(path.relative_to(ROOT)).startswith(SDK_FOLDERS))
         ]
     return found
 
@@ -42,6 +46,13 @@ def offenders(folder: Path) -> list[str]:
 def test_no_other_http_client_is_imported() -> None:
     folders = ["engine", "nodes", "agents", "resources", "store", "importers"]
     assert [entry for name in folders for entry in offenders(ROOT / name)] == []
+
+
+def test_clients_for_sdks_go_through_the_guarded_transport() -> None:
+    texts = [path.read_text("utf-8") for folder in SDK_FOLDERS for path in (ROOT / folder).rglob("*.py")]
+    calls = [call for text in texts for call in CLIENT.findall(text)]
+    assert calls
+    assert all(call.strip().startswith("transport=") for call in calls), calls
 
 
 def test_the_check_would_find_one() -> None:

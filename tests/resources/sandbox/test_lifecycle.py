@@ -157,8 +157,24 @@ async def test_zygote_that_died_is_replaced(
     await until(lambda: len(children()) == 4)
 
 
+async def test_code_runs_again_when_its_whole_sandbox_was_killed(
+    fresh: Sandbox, children: Callable[[], set[int]]
+) -> None:
+    await fresh.run(EMPTY, {}, limits=LIMITS)
+    await until(lambda: len(children()) == 4)
+    code = "import time\ndef main():\n    time.sleep(1)\n    return {'done': True}"
+    run = asyncio.create_task(fresh.run(code, {}, limits=LIMITS))
+    await until(lambda: len(children()) == 5)  # it has taken the spare child, and a new one was ordered
+    os.kill(min(p for p in children() if _name(p) == "bwrap"), signal.SIGKILL)
+    assert (await run).value == {"done": True}
+
+
 def _name(pid: int) -> str:
-    return Path(f"/proc/{pid}/comm").read_text().strip()
+    """What a process is called; nothing for one that has just ended."""
+    try:
+        return Path(f"/proc/{pid}/comm").read_text().strip()
+    except OSError:
+        return ""
 
 
 def _python() -> str:
