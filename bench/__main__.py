@@ -9,16 +9,21 @@ import sys
 from collections.abc import Awaitable, Callable
 
 from bench import results
+from bench.agents.first_token import FIRST_TOKEN
+from bench.agents.loop import AGENTS
 from bench.processes import PROCESSES
 from bench.results import Row
 from bench.runs import RUNS
 from bench.triggers import TRIGGERS
+from bench.webhooks import WEBHOOKS
 
 Measurement = Callable[[int], Awaitable[list[Row]]]
 GROUPS: dict[str, dict[str, Measurement]] = {
     "Runs": RUNS,
+    "Agents": {**AGENTS, **FIRST_TOKEN},
     "Code, commands and the journal": PROCESSES,
     "From a trigger to the first node": TRIGGERS,
+    "Webhooks": WEBHOOKS,
 }
 
 

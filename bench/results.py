@@ -7,7 +7,7 @@ import os
 import platform
 import sqlite3
 import subprocess
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from pathlib import Path
@@ -15,6 +15,8 @@ from pathlib import Path
 from bench.measure import Figures
 
 FILE = Path(__file__).parent / "RESULTS.md"
+MACHINES = "Several machines"
+"""The section that `python -m bench.machines` writes."""
 PACKAGES = ("interlace", "prefect", "pydantic", "sqlalchemy", "aiosqlite", "httpx2", "uvicorn")
 _HEAD = """\
 # Measurements
@@ -109,15 +111,39 @@ def _commit() -> str:
 
 
 def write(groups: Sequence[tuple[str, Sequence[Row]]], load: float) -> None:
-    """Write RESULTS.md."""
-    parts = [_HEAD, machine(load), ""]
-    for title, rows in groups:
-        if not rows:
-            continue
-        parts += [f"## {title}", "", _line(HEADINGS), _line(["---"] * 2 + ["--:"] * 5 + ["---"] * 2)]
-        parts += [_line(cells(row)) for row in rows]
-        parts.append("")
-    FILE.write_text("\n".join(parts), "utf-8")
+    """Write RESULTS.md; sections that are not of these groups stay."""
+    kept = {title: text for title, text in _sections().items() if title not in dict(groups)}
+    measured = {title: _table(rows) for title, rows in groups if rows}
+    _write(f"{_HEAD}\n{machine(load)}", measured | kept)
+
+
+def write_machines(text: str, rows: Sequence[Row], load: float) -> None:
+    """Write the section of machines; the others stay. `text` says how it was measured."""
+    write_section(MACHINES, text, rows, load)
+
+
+def write_section(title: str, text: str, rows: Sequence[Row], load: float) -> None:
+    """Write one section; the others stay. `text` says how it was measured."""
+    head = FILE.read_text("utf-8").partition("\n## ")[0].rstrip()
+    section = "\n\n".join([text, machine(load), _table(rows)])
+    _write(head, _sections() | {title: section})
+
+
+def _write(head: str, sections: Mapping[str, str]) -> None:
+    parts = [head, *(f"## {title}\n\n{text}" for title, text in sections.items())]
+    FILE.write_text("\n\n".join(parts) + "\n", "utf-8")
+
+
+def _sections() -> dict[str, str]:
+    """What stands in RESULTS.md, by heading."""
+    text = FILE.read_text("utf-8") if FILE.exists() else ""
+    found = (part.partition("\n") for part in text.split("\n## ")[1:])
+    return {title: body.strip() for title, _, body in found}
+
+
+def _table(rows: Sequence[Row]) -> str:
+    head = [_line(HEADINGS), _line(["---"] * 2 + ["--:"] * 5 + ["---"] * 2)]
+    return "\n".join([*head, *(_line(cells(row)) for row in rows)])
 
 
 def _line(texts: Sequence[str]) -> str:

@@ -68,13 +68,13 @@ class Client:
 
 
 @asynccontextmanager
-async def serving(prefect: str = "off") -> AsyncIterator[Path]:
-    """The home of a server that runs, with Prefect up where it is asked for."""
+async def serving(prefect: str = "off", more: Mapping[str, str] | None = None) -> AsyncIterator[Path]:
+    """The home of a server that runs, with Prefect up where it is asked for; `more` are settings."""
     with TemporaryDirectory(prefix="interlace-bench-") as folder:
         home = Path(folder)
         process = await asyncio.create_subprocess_exec(
             *COMMAND, "serve", "--port", "0",
-            env=environment(home, prefect), cwd=home,
+            env={**environment(home, prefect), **(more or {})}, cwd=home,
             stdout=asyncio.subprocess.DEVNULL, stderr=asyncio.subprocess.DEVNULL,
         )  # fmt: skip
         try:

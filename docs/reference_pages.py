@@ -21,6 +21,7 @@ from interlace.flows.settings import CONFIG_FILE, Settings
 from interlace.server.app import create_app
 from interlace.server.cli.main import app
 from interlace.server.problems import _STATUS
+from interlace.server.scopes import SCOPES, declared, routes_of
 
 ROOT = Path(__file__).resolve().parent.parent
 
@@ -83,12 +84,30 @@ def _default(parameter: Any) -> str:
 def settings_page() -> str:
     """Every setting with its variable, type, default and meaning."""
     schema = Settings.model_json_schema()
+    inner = schema.get("$defs", {})
     rows = []
     for name, field in schema["properties"].items():
         rows.append(
-            (code(f"INTERLACE_{name.upper()}"), type_name(field, schema.get("$defs", {})),
+            (code(f"INTERLACE_{name.upper()}"), type_name(field, inner),
              as_json(field.get("default")), field.get("description", ""))
         )  # fmt: skip
+    parts = [
+        f"## {name}\n\n{entry.get('description', '')}\n\n"
+        + table(
+            ["field", "type", "default", "meaning"],
+            [
+                (
+                    code(key),
+                    type_name(field, inner),
+                    as_json(field.get("default")),
+                    field.get("description", ""),
+                )
+                for key, field in entry["properties"].items()
+            ],
+        )
+        for name, entry in inner.items()
+        if "properties" in entry
+    ]
     return (
         "# Settings\n\n"
         f"Arguments of a command win over environment variables, these over `{CONFIG_FILE}` in the working folder, that over the"
@@ -100,7 +119,8 @@ def settings_page() -> str:
         "| variable | meaning |\n|---|---|\n"
         "| `INTERLACE_ENV_<NAME>` | A non-secret value, read as `env.<name>` (in lower case) and by ENV nodes;"
         f" wins over `[environments.<environment>]` of `{CONFIG_FILE}`. |\n"
-        "| `INTERLACE_SECRETS_<NAME>` | A secret, read as `secrets.<name>` (in lower case) in fields marked secret. |\n"
+        "| `INTERLACE_SECRETS_<NAME>` | A secret, read as `secrets.<name>` (in lower case) in fields marked secret. |\n\n"
+        + "\n".join(parts)
     )  # fmt: skip
 
 
@@ -162,7 +182,7 @@ def kinds_page() -> str:
 
 EVENTS: dict[str, tuple[str, str]] = {
     "run.queued": ("The run exists and waits for a free place.", ""),
-    "run.started": ("The run began, or a process took it over.", "inputs"),
+    "run.started": ("The run began, or a process took it over.", "inputs, variables"),
     "run.suspended": ("Everything that is left waits; no process holds the run.", "waiting, deadline"),
     "run.resumed": ("A suspended run goes on.", ""),
     "run.succeeded": ("The run ended well.", "outputs"),
@@ -170,22 +190,39 @@ EVENTS: dict[str, tuple[str, str]] = {
     "run.cancelled": ("Somebody cancelled the run.", "reason"),
     "node.started": ("An attempt began.", "effects"),
     "node.retrying": ("An attempt failed and another follows.", "error, delay"),
-    "node.succeeded": ("The node has its outputs.", "outputs, handles, elapsed_ms, variables, why"),
+    "node.succeeded": ("The node has its outputs.", "outputs, handles, elapsed_ms, variables, kept, why"),
     "node.failed": ("The node failed for good.", "error, handled"),
     "node.skipped": ("The node does not run.", "reason, handles"),
     "node.suspended": (
-        "The node waits: for a time, a person, a call or a child run.",
-        "id, kind, phase, until, request, hash, …",
+        "The node waits: for a time, a person, a call or a child run; one with several requests gives each a `key`.",
+        "id, kind, phase, until, request, hash, key, requests, …",
     ),
     "node.resumed": ("What the node waited for has come.", "id, phase, action, by, hash"),
     "node.cancelled": ("The node was interrupted.", ""),
     "node.unknown": ("An attempt was interrupted and its outcome is unknown.", "effects"),
-    "node.delta": ("A piece of a text that is being made; nothing writes it yet.", ""),
+    "node.delta": (
+        "A piece of a text that is being made; what several pieces of a moment add up to.",
+        "text, reasoning, restart, step",
+    ),
     "node.log": ("A line of the run's log.", "message"),
     "iteration.item": ("An item of an ITERATION is done.", "index, status"),
     "loop.round": ("A round of a LOOP is done.", "round, variables"),
-    "tool.started": ("Reserved; nothing writes it yet.", ""),
-    "tool.finished": ("Reserved; nothing writes it yet.", ""),
+    "call.recorded": (
+        "An answer from outside, in a recorded run.",
+        "service, request, hash, answer, error",
+    ),
+    "model.finished": (
+        "An agent's model has answered; `step` counts the model calls (`3`; those of a delegate `2.0/1`).",
+        "step, text, tool_calls, finish_reason, usage, model, prompt, elapsed, before, last, opening",
+    ),
+    "tool.started": (
+        "An agent begins a call of a tool; `step` is the model call and the call's place in it (`3.0`).",
+        "step, name, call, arguments, effects",
+    ),
+    "tool.finished": (
+        "The call is over, or was not made: refused, not allowed, wrong arguments.",
+        "step, name, call, arguments, text, value, is_error, elapsed_ms, usage, citations, hooks",
+    ),
 }
 
 
@@ -210,31 +247,50 @@ def events_page() -> str:
 # -- HTTP --------------------------------------------------------------------------------------------------------------
 
 
-async def api_schema() -> dict[str, Any]:
-    """The OpenAPI document of a server with default settings."""
+async def api_schema() -> tuple[dict[str, Any], dict[str, str]]:
+    """The OpenAPI document of a server with default settings, and the scopes by `METHOD path`."""
     with tempfile.TemporaryDirectory() as home:
         platform = await Platform.open(Settings(home=Path(home)))
         try:
-            return create_app(platform).openapi()
+            app = create_app(platform)
+            scopes = {
+                f"{method} {route.path_format}": ", ".join(code(scope) for scope in declared(route) or ())
+                for route in routes_of(app)
+                for method in route.methods or ()
+            }
+            return app.openapi(), scopes
         finally:
             await platform.close()
 
 
+_CONVENTIONS = """Browsers send the cookie of a [session](../guide/identity.md) instead of a key.
+
+- **Pages.** Lists answer `{items, next_cursor}`; `?cursor=` with it gives the next page, null says that there is none. `limit` is the size of a page.
+- **Once.** With an `Idempotency-Key` (1 to 255 characters) a POST is done once: the same request answers the same words with `Idempotency-Replayed: true` for a
+  day, another request with the key 422 `idempotency_mismatch`, the same one while the first is at work 409 `idempotency_at_work`. Keys belong to the API key or session
+  that sent them. Only what succeeded is kept; runs keep their key as long as a day at least, with the run.
+- **Limits.** `RateLimit` and `RateLimit-Policy` say what is left; beyond it 429 with `Retry-After` ([hardening](../guide/hardening.md#limits-of-requests)).
+- **Ids.** Answers carry `X-Request-Id`, the caller's own where it sent one; lines of the log have it as `request`.
+"""
+
+
 def routes_page() -> str:
     """Every route of the HTTP API."""
-    schema = asyncio.run(api_schema())
+    schema, scopes = asyncio.run(api_schema())
     definitions = schema["components"]["schemas"]
     rows, details = [], ""
     for path, entry in schema["paths"].items():
         for method, operation in entry.items():
             title = f"{method.upper()} {path}"
-            rows.append((code(title), _first(operation.get("description"))))
+            rows.append((code(title), scopes[title], _first(operation.get("description"))))
             details += _route(title, operation, definitions)
     return (
         "# HTTP API\n\nJSON over HTTP at the address of `interlace serve`; the OpenAPI document is at `/openapi.json`."
         " Send an API key as `Authorization: Bearer il_…`: `interlace user key create` makes one, and `owner.key` in"
         " `INTERLACE_HOME` holds the owner's. Errors are `application/problem+json` with a stable `code`; a bad document or bad inputs"
-        f" answer 422 with all `problems`.\n\n{table(['route', 'does'], rows)}\n## Problem codes\n\n"
+        f" answer 422 with all `problems`.\n\n{_CONVENTIONS}\n{table(['route', 'scopes', 'does'], rows)}\n## Scopes\n\n"
+        "A key made with `--scope` may do nothing else; without, it has all (`*`). `runs:*` is every scope of runs. A missing one is"
+        f" answered 403 `missing_scope`.\n\n{table(['scope', 'allows'], [(code(n), m) for n, m in SCOPES.items()])}\n## Problem codes\n\n"
         f"{table(['code', 'status'], [(code(name), status) for name, status in sorted(problem_codes())])}{details}"
     )
 

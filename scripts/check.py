@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 import os
+import shutil
 import subprocess
 import sys
 import time
 
+import build_web
 from setup_env import BIN, ROOT, ensure, say, stop
 
 STEPS = (
@@ -24,8 +26,31 @@ def main() -> None:
     ensure("requirements-dev.lock")
     for name, command in STEPS:
         run(name, command)
+    web()
     run("tests", ["pytest", "-n", str(max(2, os.cpu_count() or 2)), "--dist", "loadgroup", *sys.argv[1:]])
     say("all checks passed")
+
+
+def web() -> None:
+    """Type check, lint, unit tests and generated types of the web UI, where npm is there."""
+    npm = shutil.which("npm")
+    if npm is None or os.environ.get(build_web.SKIP):
+        say("web: skipped, " + ("npm is not on the PATH" if npm is None else f"{build_web.SKIP} is set"))
+        return
+    folder = ROOT / "web"
+    if not (folder / "node_modules" / "vite").is_dir():
+        in_web("web packages", [npm, "ci", "--no-audit", "--no-fund", "--loglevel=error"])
+    in_web("web types and lint", [npm, "run", "--silent", "check"])
+    in_web("web unit tests", [npm, "test", "--silent"])
+    run("web API types are current", ["python", "scripts/web_types.py", "--check"])
+
+
+def in_web(name: str, command: list[str]) -> None:
+    """Run one step in the folder of the web UI."""
+    started = time.monotonic()
+    if subprocess.run(command, cwd=ROOT / "web", check=False).returncode:  # noqa: S603
+        stop(f"{name} failed: {' '.join(command)} (in web)")
+    say(f"{name}: ok ({time.monotonic() - started:.0f} s)")
 
 
 def run(name: str, command: list[str]) -> None:

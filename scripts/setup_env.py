@@ -1,16 +1,20 @@
 """Set up the project's own environment in .venv from a lock file. Standard library only; Python 3.11 or newer.
 
-Idempotent: when the lock file, pyproject.toml and Python are those of the last time, nothing is done or downloaded.
+Idempotent: when the lock file, pyproject.toml, the sources of the web UI and Python are those of the last time, nothing
+is done or downloaded.
 """
 
 from __future__ import annotations
 
 import hashlib
 import os
+import shutil
 import subprocess
 import sys
 import venv
 from pathlib import Path
+
+import build_web
 
 ROOT = Path(__file__).resolve().parent.parent
 VENV = ROOT / ".venv"
@@ -42,9 +46,31 @@ def ensure(lock: str) -> Path:
     )
     say("installing the locked packages")
     _call("installing packages", BIN / "uv", "pip", "install", "--require-hashes", "-r", ROOT / lock)
-    _call("installing Interlace", BIN / "uv", "pip", "install", "-q", "--no-deps", "-e", ROOT)
+    _install()
     stamp.write_text(wanted)
     return BIN
+
+
+def _install() -> None:
+    """This checkout, with the web UI where it can be built; without, the server says so on its first page."""
+    if not os.environ.get(build_web.SKIP) and not build_web.is_built():
+        if shutil.which("npm"):
+            try:
+                build_web.build()
+            except build_web.BuildFailed as error:
+                say(f"going on without the web UI: {error}")
+                os.environ[build_web.SKIP] = "1"
+        else:
+            say("npm is not on the PATH; fetching Node.js to build the web UI (about 70 MB, once)")
+    command = (BIN / "uv", "pip", "install", "-q", "--no-deps", "-e", ROOT)
+    if os.environ.get(build_web.SKIP) or build_web.is_built():
+        _call("installing Interlace", *command)
+    elif _run(*command):
+        say(
+            "going on without the web UI; with npm on the PATH `python3 scripts/build_web.py` builds it later"
+        )
+        os.environ[build_web.SKIP] = "1"
+        _call("installing Interlace", *command)
 
 
 def _create() -> None:
@@ -60,13 +86,18 @@ def _fingerprint(lock: str) -> str:
     digest = hashlib.sha256(f"{sys.version} {ROOT}".encode())
     for name in (lock, "pyproject.toml"):
         digest.update((ROOT / name).read_bytes())
+    if not os.environ.get(build_web.SKIP):
+        digest.update(build_web.fingerprint(ROOT / "web").encode())
     return digest.hexdigest()
 
 
-def _call(doing: str, *command: object) -> None:
+def _run(*command: object) -> int:
     environment = {**os.environ, "VIRTUAL_ENV": str(VENV), "UV_PYTHON_DOWNLOADS": "never"}
-    done = subprocess.run([str(part) for part in command], cwd=ROOT, env=environment, check=False)  # noqa: S603
-    if done.returncode:
+    return subprocess.run([str(part) for part in command], cwd=ROOT, env=environment, check=False).returncode  # noqa: S603
+
+
+def _call(doing: str, *command: object) -> None:
+    if _run(*command):
         stop(f"{doing} failed (see above). Is a package index reachable? Run the command again to go on.")
 
 
