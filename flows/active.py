@@ -17,6 +17,8 @@ class Active:
     task: asyncio.Task[RunResult] | None = None
     execution: Execution | None = None
     cancelled: str | None = None
+    slot_key: str | None = None
+    """The queue of its workflow, where `settings.concurrency` limits it."""
 
     def cancel(self, reason: str) -> None:
         """End the run early, also when it has not begun yet; the first reason counts."""

@@ -12,7 +12,6 @@ import structlog
 
 from interlace.engine.document import Document
 from interlace.engine.errors import InterlaceError
-from interlace.engine.run import RunResult
 from interlace.engine.run.result import error_of
 from interlace.flows.leases import LEASE_SECONDS
 from interlace.flows.served import Served
@@ -20,6 +19,7 @@ from interlace.store import Store
 from interlace.store.run_row import Run
 
 if TYPE_CHECKING:
+    from interlace.flows.active import Active
     from interlace.flows.documents import Pinned
     from interlace.flows.runner import Runner
 
@@ -51,7 +51,6 @@ class Admission:
         self._runner = runner
         self.served = served
         self.most = most
-        runner.ended.append(self._ended)
 
     def at_once(self, document: Document) -> bool:
         """Whether a run of a document can be made with its lease: nothing but this process has a say."""
@@ -105,18 +104,22 @@ class Admission:
         here = self.served.pools
         return await why_queued(self._runner.store, self.served, run, most=self.most, here=here)
 
-    async def _ended(self, run_id: str, _result: RunResult) -> None:
-        """After a turn: its slot goes to the run that waits longest."""
+    def gave_up(self, active: Active) -> None:
+        """After a turn: the slot that it held, if any, goes to the run that waits longest."""
+        is_child = active.execution is not None and active.execution.info.depth > 0
+        if active.slot_key is not None or (self.most is not None and not is_child):
+            self._runner.background(self._hand_over(active))
+
+    async def _hand_over(self, active: Active) -> None:
         if self._runner.closing:
             return
         try:
-            run = await self._runner.store.runs.get(run_id)
-            if run.slot_key is not None:
-                await self._next(await self._runner.store.runs.of_slot(run.slot_key, _BATCH))
-            elif self.most is not None and run.depth == 0:
+            if active.slot_key is not None:
+                await self._next(await self._runner.store.runs.of_slot(active.slot_key, _BATCH))
+            else:
                 await self._next(await self.waiting(_BATCH))
         except InterlaceError as error:
-            log.warning("the next run is started later", run=run_id, error=str(error))
+            log.warning("the next run is started later", run=active.run_id, error=str(error))
 
     async def _next(self, waiting: Any) -> None:
         for run in waiting:

@@ -152,7 +152,7 @@ class Runner:
         if epoch is None:
             return False
         # Known from here on, so that a second call does not begin a second turn while this one reads.
-        active = self.active[run.id] = Active(run.id, epoch)
+        active = self.active[run.id] = Active(run.id, epoch, slot_key=run.slot_key)
         try:
             pinned = await self.documents.from_hash(
                 run.document_hash, workflow_id=run.workflow_id, version=run.version
@@ -222,6 +222,7 @@ class Runner:
                     observer(active.execution.info, result)
             for callback in self.ended:
                 self.background(callback(active.run_id, result))
+            self.admission.gave_up(active)
             kind = "" if active.execution is None else str(active.execution.info.trigger.get("kind"))
             if (of_kind := self.ended_of.get(kind)) is not None:
                 self.background(of_kind(active.run_id, result))

@@ -16,6 +16,7 @@ from interlace.store.errors import NotFoundError
 from interlace.store.ids import uuid7
 from interlace.store.links import Links
 from interlace.store.payloads import Payloads, PayloadWriter, Stored
+from interlace.store.statements import Prepared
 from interlace.store.tables import files
 from interlace.store.writer import Batch, Lane
 
@@ -62,21 +63,28 @@ class FileStore:
         *,
         owner: str = "local",
         run_id: str | None = None,
+        insertion: Prepared | None = None,
     ) -> None:
         self._database = database
         self._payloads = payloads
         self._links = links
         self._owner = owner
         self._run_id = run_id
-        self._insert = database.compile(insert(files))
+        self._insert = insertion or database.compile(insert(files))
 
     def of_run(self, run_id: str, *, owner: str = "local") -> FileStore:
         """The files of one run."""
-        return FileStore(self._database, self._payloads, self._links, owner=owner, run_id=run_id)
+        return self._of(owner, run_id)
 
     def of_owner(self, owner: str) -> FileStore:
         """The uploads of one owner."""
-        return FileStore(self._database, self._payloads, self._links, owner=owner)
+        return self._of(owner, None)
+
+    def _of(self, owner: str, run_id: str | None) -> FileStore:
+        # Every run has one: its statement is compiled once for all.
+        return FileStore(
+            self._database, self._payloads, self._links, owner=owner, run_id=run_id, insertion=self._insert
+        )
 
     async def save(self, content: bytes, *, name: str, media_type: str) -> FileValue:
         """Store the bytes durably and give the value that refers to them."""

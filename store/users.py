@@ -17,6 +17,7 @@ from interlace.store.database import Database
 from interlace.store.errors import ConflictError, ForbiddenError, NotFoundError
 from interlace.store.ids import uuid7
 from interlace.store.tables import memberships, users
+from interlace.store.together import Together
 
 MAX_NAME: Final = 100
 _EMAIL: Final = re.compile(r"[^\s@\x00-\x1f]{1,64}@[^\s@\x00-\x1f]{1,255}")
@@ -49,6 +50,7 @@ class UserRepository:
     def __init__(self, database: Database, audit: AuditRepository) -> None:
         self._database = database
         self._audit = audit
+        self._principals = Together(self._principal)
         compiler = database.compile
         self._insert = compiler(insert(users).on_conflict_do_nothing().returning(users.c.id), returns=True)
         one = update(users).where(users.c.id == bindparam("user"))
@@ -64,6 +66,9 @@ class UserRepository:
 
     async def principal(self, user_id: str) -> Principal:
         """A user as rights are decided by, as of now; a user that is unknown or disabled has no rights but to what is theirs."""
+        return await self._principals.get(user_id)
+
+    async def _principal(self, user_id: str) -> Principal:
         statement = select(memberships.c.org_id, memberships.c.role).where(memberships.c.user_id == user_id)
         roles = {row.org_id: row.role for row in await self._database.rows(statement)}
         if user_id == LOCAL.user_id:
