@@ -15,11 +15,13 @@ class Shelf:
     def __init__(self) -> None:
         self.value = 0
         self.reads = 0
+        self.begun = asyncio.Event()
         self.gate = asyncio.Event()
         self.gate.set()
 
     async def read(self, key: str) -> str:
         self.reads += 1
+        self.begun.set()
         found = f"{key}{self.value}"
         await self.gate.wait()
         return found
@@ -38,8 +40,7 @@ async def test_a_read_under_way_answers_nobody_who_asks_later() -> None:
     together = Together(shelf.read)
     shelf.gate.clear()
     first = asyncio.ensure_future(together.get("a"))
-    while not shelf.reads:
-        await asyncio.sleep(0)
+    await shelf.begun.wait()
     shelf.value = 1
     second = asyncio.ensure_future(together.get("a"))
     shelf.gate.set()
