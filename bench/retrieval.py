@@ -62,9 +62,7 @@ def memory_mb() -> float:
 
 def corpus(given: Path | None) -> Path | None:
     """The folder of question sets."""
-    if given is not None:
-        return given
-    named = os.environ.get("INTERLACE_CORPUS")
+    named = given or os.environ.get("INTERLACE_CORPUS")
     places = [Path(named)] if named else [p / "shared" / "corpus" for p in Path(__file__).resolve().parents]
     return next((place / "rag" for place in places if (place / "rag").is_dir()), None)
 
@@ -283,7 +281,7 @@ def main() -> None:
     """Measure and print."""
     parser = argparse.ArgumentParser(prog="python -m bench.retrieval", description=__doc__)
     parser.add_argument(
-        "--corpus", type=Path, help="folder with the question sets; found beside the repository if not given"
+        "--corpus", type=Path, help="folder with rag/, the question sets; found beside the repository if not given"
     )
     parser.add_argument("--scale", type=int, nargs="*", default=[1_000, 10_000, 100_000], help="chunks")
     parser.add_argument("--write", action="store_true", help="write the section of RESULTS.md")

@@ -13,6 +13,7 @@ from sqlalchemy import URL, Connection, create_engine, event, inspect, text
 from sqlalchemy.engine.interfaces import DBAPIConnection
 from sqlalchemy.pool import ConnectionPoolEntry, NullPool
 
+from interlace.store.creation import create
 from interlace.store.errors import SchemaError
 from interlace.store.write_ahead import BUSY_MILLISECONDS, log_ahead
 
@@ -54,7 +55,10 @@ def upgrade_sync(url: URL) -> None:
         found = revision(connection)
         if found == HEAD:
             return
-        if found is not None and found not in known_revisions():
+        if found is None:
+            create(connection, HEAD)
+            return
+        if found not in known_revisions():
             raise SchemaError(
                 f"the database has the tables of version {found!r}, this program knows them up to {HEAD!r};"
                 " install the newer version that made them, or use another home"
@@ -72,7 +76,7 @@ def known_revisions() -> frozenset[str]:
 
 def migrate(connection: Connection, target: str) -> None:
     """Bring a database to a migration, within the connection's transaction; `head` is the newest."""
-    from alembic import command  # noqa: PLC0415 - half a second that only a new or old database pays
+    from alembic import command  # noqa: PLC0415 - half a second that only an old database pays
 
     config = _config()
     config.attributes["connection"] = connection

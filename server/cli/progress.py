@@ -98,15 +98,14 @@ def _detail(event: Event) -> str:
 
 def show_outputs(outputs: dict[str, Any]) -> None:
     """Texts of several lines as Markdown, everything else as JSON."""
-    from rich.console import Console
-    from rich.markdown import Markdown
-
-    console = Console()
     for name, value in outputs.items():
         if isinstance(value, str) and "\n" in value:
             sys.stdout.write(f"{name}:\n")
             if sys.stdout.isatty():
-                console.print(Markdown(value))
+                from rich.console import Console
+                from rich.markdown import Markdown
+
+                Console().print(Markdown(value))
             else:
                 sys.stdout.write(value + "\n")
         else:
