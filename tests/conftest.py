@@ -9,7 +9,10 @@ settings.register_profile("interlace", deadline=None, suppress_health_check=[Hea
 settings.load_profile("interlace")
 
 
+@pytest.hookimpl(trylast=True)
 def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
+    # A group stays in one process: those begin first, and the single tests fill what is left of the others' time.
+    items.sort(key=lambda item: item.get_closest_marker("xdist_group") is None)
     if "slow" in str(config.option.markexpr):
         return
     for item in items:
