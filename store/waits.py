@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from typing import Any
 
-from sqlalchemy import Double, Integer, Select, Text, bindparam, not_, or_, select, true, update
+from sqlalchemy import Double, Integer, Select, Text, and_, bindparam, func, not_, or_, select, true, update
 
 from interlace.engine.waits import Answer
 from interlace.store.asked import Asked, may_answer
@@ -166,13 +166,39 @@ class WaitRepository:
         )
         return None if row is None else row.next_at
 
-    async def unconsumed(self, limit: int = 200) -> Sequence[Wait]:
-        """Waits that have ended and whose runs have not gone on."""
-        statement = select(waits).where(waits.c.status != "pending", not_(waits.c.consumed))
+    async def has_ended(self, run_id: str) -> bool:
+        """Whether a wait of a run has ended with which it has not gone on."""
+        ended = (waits.c.run_id == run_id, waits.c.status != "pending", not_(waits.c.consumed))
+        return await self._first(select(waits).where(*ended)) is not None
+
+    async def unconsumed(
+        self, pools: Collection[str], default: str, limit: int = 200, *, after: str = ""
+    ) -> Sequence[Wait]:
+        """Waits that have ended and whose runs have not gone on, the oldest first, `after` an id.
+
+        Of runs that are for hosts of other pools (a run that names none belongs to `default`) only what is due
+        wherever they belong: time-outs, and what is to be cleared away.
+        """
+        statement = (
+            select(waits)
+            .select_from(waits.outerjoin(runs, runs.c.id == waits.c.run_id))
+            .where(
+                waits.c.status != "pending",
+                not_(waits.c.consumed),
+                waits.c.id > after,
+                or_(
+                    runs.c.id.is_(None),
+                    runs.c.status.in_(sorted(FINAL)),
+                    func.coalesce(runs.c.pool, default).in_(sorted(pools)),
+                    waits.c.status == "cancelled",
+                    and_(waits.c.status == "timed_out", waits.c.phase != "pause"),
+                ),
+            )
+        )
         return await self._waits(statement.order_by(waits.c.id).limit(limit))
 
-    async def placed(self, pools: Collection[str], limit: int = 200) -> Sequence[Wait]:
-        """Waits of suspended runs for a host of one of these pools, the oldest first."""
+    async def placed(self, pools: Collection[str], limit: int = 200, *, after: str = "") -> Sequence[Wait]:
+        """Waits of suspended runs for a host of one of these pools, the oldest first, `after` an id."""
         statement = (
             select(waits)
             .join(runs, runs.c.id == waits.c.run_id)
@@ -180,6 +206,7 @@ class WaitRepository:
                 waits.c.kind == "place",
                 waits.c.status == "pending",
                 waits.c.ref.in_(sorted(pools)),
+                waits.c.id > after,
                 runs.c.status == "suspended",
                 free(runs),
             )
