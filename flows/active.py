@@ -25,13 +25,13 @@ class Active:
 
     async def occupy(self, places: asyncio.Semaphore) -> bool:
         """Wait for one of this process's places; False when the run has to end before there is one."""
-        if self.cancelled is not None:
+        if self._has_to_end:
             return False
         self._in_line = True
         try:
             await places.acquire()
         except asyncio.CancelledError:
-            if self.task is None or (self.cancelled is None and self.expired is None):
+            if self.task is None or not self._has_to_end:
                 raise
             self.task.uncancel()
             return False
@@ -52,6 +52,10 @@ class Active:
         if self._in_line and self.expired is None:
             self.expired = message
             self._leave_line()
+
+    @property
+    def _has_to_end(self) -> bool:
+        return self.cancelled is not None or self.expired is not None
 
     def _leave_line(self) -> None:
         if self._in_line and self.task is not None:

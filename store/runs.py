@@ -22,6 +22,7 @@ from interlace.store.run_row import FINAL, UNFINISHED_SQL, WAITING_SQL, Created,
 from interlace.store.run_statements import RunStatements
 from interlace.store.statements import Now
 from interlace.store.tables import documents, runs, waits
+from interlace.store.uploads import Uses
 from interlace.store.visibility import Asker, seen_by
 from interlace.store.writer import Batch
 
@@ -42,7 +43,7 @@ class RunRepository:
         self._payloads = payloads
         self.removal = Removal(database, payloads, links)
         self._sql = RunStatements(database.compile)
-        self._creation = Creation(self._sql, payloads, links)
+        self._creation = Creation(self._sql, payloads, links, Uses(database.compile))
         self._claims = Claims(database.compile)
 
     # -- creating and reading ------------------------------------------------------------------------------

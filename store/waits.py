@@ -16,6 +16,7 @@ from interlace.store.errors import NotFoundError
 from interlace.store.paging import Page, page
 from interlace.store.run_row import FINAL
 from interlace.store.tables import runs, waits
+from interlace.store.uploads import Uses
 from interlace.store.visibility import Asker, seen_by
 from interlace.store.wait_row import Wait, WaitStatus, wait_of
 from interlace.store.wait_statements import next_at
@@ -29,6 +30,7 @@ class WaitRepository:
     def __init__(self, database: Database) -> None:
         self._database = database
         compiler = database.compile
+        self._uses = Uses(compiler)
         unchanged = (
             update(waits)
             .where(
@@ -231,18 +233,25 @@ class WaitRepository:
 
     async def settle(self, wait: Wait, status: WaitStatus, answer: Answer) -> bool:
         """End a wait as it was read; False when it has changed since: somebody else was first."""
+        form, answers = _text(dict(answer.form)), _text(list(answer.answers))
         rows = await self._database.write(
+            *self._uses.of(form, answer.at),
             self._settle(
-                wait=wait.id, known=wait.version, ended=status, chosen=answer.action, filled=_text(dict(answer.form)),
-                who=answer.by, moment=answer.at, said=answer.comment, all_answers=_text(list(answer.answers)),
-            )
+                wait=wait.id, known=wait.version, ended=status, chosen=answer.action, filled=form,
+                who=answer.by, moment=answer.at, said=answer.comment, all_answers=answers,
+            ),
         )  # fmt: skip
         return bool(rows)
 
     async def collect(self, wait: Wait, answers: Sequence[Mapping[str, Any]]) -> bool:
         """Note answers that do not decide yet; False when the wait has changed since it was read."""
-        operation = self._collect(wait=wait.id, known=wait.version, all_answers=_text(list(answers)))
-        return bool(await self._database.write(operation))
+        text = _text(list(answers))
+        used = self._uses.of(text, self._database.now())
+        return bool(
+            await self._database.write(
+                *used, self._collect(wait=wait.id, known=wait.version, all_answers=text)
+            )
+        )
 
     async def advance(
         self, wait: Wait, *, schedule: Sequence[Sequence[Any]], assignees: Sequence[str], reminded: int
