@@ -5,14 +5,14 @@ The store decides, with any number of processes and with Prefect away: a slot is
 
 from __future__ import annotations
 
-from collections.abc import Collection, Mapping
+from collections.abc import Collection, Sequence
 from typing import TYPE_CHECKING, Any
 
 import structlog
 
 from interlace.engine.document import Document
 from interlace.engine.errors import InterlaceError
-from interlace.engine.run.result import error_of
+from interlace.flows.going_on import apart
 from interlace.flows.leases import LEASE_SECONDS
 from interlace.flows.served import Served
 from interlace.store import Store
@@ -90,14 +90,34 @@ class Admission:
             await runner.cancel(run.id, reason)
 
     async def overdue(self) -> None:
-        """End runs that have not started in time."""
-        for run in await self._runner.store.runs.late():
-            epoch = await self._runner.store.runs.claim(run.id, self._runner.owner, LEASE_SECONDS)
-            if epoch is not None:
+        """End runs that have not started in time, and those whose time is over and whose pool nobody serves."""
+        await self._not_started()
+        served = self.served.pools | set(await self._runner.store.hosts.pools())
+        for run in await self._runner.store.runs.stranded(served, self.served.default):
+            with apart("a run whose time is over cannot be ended here", run=run.id):
+                await self.end_late(run)
+
+    async def end_late(self, run: Run) -> bool:
+        """End a run that nobody works on and whose time is over, whichever pool it belongs to; False where that is not so.
+
+        It needs neither a host of its pool nor a slot: nothing of it is executed any more.
+        """
+        runner = self._runner
+        seconds = (await runner.documents.read(run.document_hash)).settings.timeout
+        now = runner.clock.now()
+        if not seconds or now < (run.started_at or now) + seconds:
+            return False
+        epoch = await runner.store.runs.claim(run.id, runner.owner, LEASE_SECONDS)
+        return epoch is not None and await runner.resume(run, epoch=epoch)
+
+    async def _not_started(self) -> None:
+        runner, late = self._runner, "the run did not start within settings.start_timeout"
+        for run in await runner.store.runs.late(runner.owner):
+            if (active := runner.active.get(run.id)) is not None:
+                active.expire(f"{late}: all {runner.max_runs} places of this process are taken")
+            elif (epoch := await runner.store.runs.claim(run.id, runner.owner, LEASE_SECONDS)) is not None:
                 why = await self.why_queued(run) or "nobody has taken it"
-                message = f"the run did not start within settings.start_timeout: {why}"
-                data: Mapping[str, Any] = {"error": error_of(message=message, kind="timeout")}
-                await self._runner.end(run.id, epoch, "run.failed", data)
+                await runner.fail(run.id, epoch, f"{late}: {why}", kind="timeout")
 
     async def why_queued(self, run: Run) -> str | None:
         """Why a queued run has not started, in words; None when nothing keeps it from starting."""
@@ -114,20 +134,30 @@ class Admission:
         if self._runner.closing:
             return
         try:
-            if active.slot_key is not None:
-                await self._next(await self._runner.store.runs.of_slot(active.slot_key, _BATCH))
-            else:
+            runs = self._runner.store.runs
+            if active.slot_key is not None and await self._next(
+                await runs.of_slot(active.slot_key, _BATCH, waiting=True)
+            ):
+                return
+            if self.most is not None:
                 await self._next(await self.waiting(_BATCH))
         except InterlaceError as error:
             log.warning("the next run is started later", run=active.run_id, error=str(error))
 
-    async def _next(self, waiting: Any) -> None:
+    async def _next(self, waiting: Sequence[Run]) -> bool:
+        """Start the first of these that can start now; whether there is one."""
+        full: set[str] = set()
         for run in waiting:
-            if run.status == "queued" and run.lease_owner is None and self.served.serves(run.pool):
-                await self._runner.resume(run)
-                return
+            if run.status != "queued" or run.slot_key in full or not self.served.serves(run.pool):
+                continue
+            if await self._runner.resume(run):
+                return True
+            if run.slot_key is None:
+                return False
+            full.add(run.slot_key)
+        return False
 
-    async def waiting(self, limit: int, after: str = "") -> Any:
+    async def waiting(self, limit: int, after: str = "") -> Sequence[Run]:
         """The oldest unfinished runs of this process's pools that nobody has."""
         return await self._runner.store.runs.unfinished(
             limit, pools=self.served.pools, default=self.served.default, after=after

@@ -83,7 +83,7 @@ class HostedRuns:
         store = self._platform.store
         if (await store.runs.get(run_id)).status != "suspended":
             return True
-        return any(wait.run_id == run_id for wait in await store.waits.unconsumed())
+        return await store.waits.has_ended(run_id)
 
     async def cancel(self, run_id: str) -> None:
         """Cancel the run, wherever it is."""

@@ -11,7 +11,7 @@ from collections.abc import AsyncIterator
 
 import structlog
 
-from interlace.engine.errors import InterlaceError
+from interlace.flows.going_on import apart
 from interlace.flows.owner import host_of, pid_here
 from interlace.flows.request import POOL
 from interlace.flows.runner import Runner
@@ -73,14 +73,11 @@ async def _take(store: Store, runner: Runner, run: Run) -> bool:
     """Go on with one run, or end one that nobody waits for any more; whether it goes on here."""
     if run.id in runner.active or _waits_in_pool(run, runner.clock.now()):
         return False
-    try:
-        if await _abandoned(store, run):
-            await runner.cancel(run.id, "cancelled with its parent")
-            return False
-        return await runner.resume(run)
-    except InterlaceError as error:
-        log.warning("an interrupted run cannot go on here", run=run.id, error=str(error))
-        return False
+    with apart("an interrupted run cannot go on here", run=run.id):
+        if not await _abandoned(store, run):
+            return await runner.resume(run)
+        await runner.cancel(run.id, "cancelled with its parent")
+    return False
 
 
 async def expire_dead(store: Store, runner: Runner) -> None:
@@ -119,7 +116,8 @@ async def _keep_looking(store: Store, runner: Runner, *, local: bool) -> None:
         await asyncio.sleep(
             _SOON_SECONDS if share == _SHARE else _QUEUE_SECONDS if runner.shared else _LOOK_SECONDS
         )
-        try:
+        share = 0
+        with apart("unfinished runs could not be looked up"):
             if time.monotonic() - last < _LOOK_SECONDS:
                 share = len(await take_waiting(store, runner, local=local))
                 continue
@@ -128,9 +126,6 @@ async def _keep_looking(store: Store, runner: Runner, *, local: bool) -> None:
             share = len(found)
             for run_id in found:
                 log.info("going on with an interrupted run", run=run_id)
-        except InterlaceError as error:
-            share = 0
-            log.warning("unfinished runs could not be looked up", error=str(error))
 
 
 def _waits_in_pool(run: Run, now: float) -> bool:

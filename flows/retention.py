@@ -9,9 +9,9 @@ from dataclasses import dataclass, field
 
 import structlog
 
-from interlace.engine.errors import InterlaceError
 from interlace.engine.protocols import Clock
 from interlace.engine.source import load
+from interlace.flows.going_on import apart
 from interlace.flows.orphans import expire_dead
 from interlace.flows.runner import Runner
 from interlace.flows.settings import Settings
@@ -44,9 +44,10 @@ class Rule:
 
 @dataclass(slots=True)
 class Pruned:
-    """What was deleted, or would be: runs by the name of their workflow, and orphaned payloads."""
+    """What was deleted, or would be: runs by the name of their workflow, unused uploads, and orphaned payloads."""
 
     runs: dict[str, int] = field(default_factory=dict)
+    uploads: int = 0
     payloads: int = 0
 
     @property
@@ -68,13 +69,15 @@ class Retention:
         self._store = store
         self._clock = clock
         self.default = Rule(settings.retention_keep_for, settings.retention_keep_last)
+        self._uploads = settings.retention_uploads
 
     async def prune(
         self, rule: Rule | None = None, *, workflow_id: str | None = None, dry_run: bool = False
     ) -> Pruned:
         """Delete what the rules do not hold any more; a given rule stands for those of the workflows.
 
-        Runs that have not ended stay whatever their age, and so does a sub-workflow's run as long as its parent.
+        Runs that have not ended stay whatever their age, and so does a sub-workflow's run as long as its parent. Uploads
+        that nothing has used go by the settings, where no rule and no workflow is given.
         """
         found = Pruned()
         for workflow, name in await self._store.runs.workflows_with_runs():
@@ -85,9 +88,21 @@ class Retention:
             if count:
                 shown = name if workflow is not None else "(not stored)"
                 found.runs[shown] = found.runs.get(shown, 0) + count
+        if rule is None and workflow_id is None:
+            found.uploads = await self._prune_uploads(dry_run=dry_run)
         if not dry_run:
             found.payloads = await self._store.sweep()
         return found
+
+    async def _prune_uploads(self, *, dry_run: bool) -> int:
+        if self._uploads is None:
+            return 0
+        before, count, after = self._clock.now() - self._uploads, 0, ""
+        while due := await self._store.uploads.unused(before, limit=_STEP, after=after):
+            for upload in due:
+                count += dry_run or await self._store.uploads.remove(upload)
+            after = due[-1]
+        return count
 
     async def _prune_workflow(self, workflow: str | None, limits: Rule, *, dry_run: bool) -> int:
         before = None if limits.keep_for is None else self._clock.now() - limits.keep_for
@@ -133,13 +148,16 @@ class Retention:
 
     async def _keep_pruning(self) -> None:
         while True:
-            try:
+            with apart("old runs could not be deleted"):
                 await self._store.expired.remove()
                 found = await self.prune()
-                if found.total or found.payloads:
-                    log.info("old runs were deleted", runs=found.total, payloads=found.payloads)
-            except InterlaceError as error:
-                log.warning("old runs could not be deleted", error=str(error))
+                if found.total or found.uploads or found.payloads:
+                    log.info(
+                        "old runs were deleted",
+                        runs=found.total,
+                        uploads=found.uploads,
+                        payloads=found.payloads,
+                    )
             await asyncio.sleep(_ROUND_SECONDS)
 
 

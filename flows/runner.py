@@ -7,7 +7,6 @@ before anybody is told that the run exists; a lease makes this process its only 
 from __future__ import annotations
 
 import asyncio
-import contextlib
 import time
 from collections.abc import Callable, Coroutine, Mapping
 from typing import Any
@@ -195,14 +194,19 @@ class Runner:
 
     async def _execute(self, active: Active, pinned: Pinned, work: Work) -> RunResult:
         # A child holds no slot of its own: its parent has one, and would wait for it for ever.
-        slot = self._slots if work.info.depth == 0 else contextlib.nullcontext()
-        async with slot:
+        holds_slot = work.info.depth == 0 and await active.occupy(self._slots)
+        try:
+            if active.expired is not None:
+                return await self.fail(active.run_id, active.epoch, active.expired, kind="timeout")
             origin.current.set(self._origin(work.info))
             active.execution = await prepare_turn(self, active, pinned, work)
             active.execution.watcher = self.watcher
             if active.cancelled is not None:
                 active.execution.cancel(active.cancelled)
             return await active.execution.run()
+        finally:
+            if holds_slot:
+                self._slots.release()
 
     def _origin(self, info: RunInfo) -> origin.Origin:
         trace = origin.trace_of(info.id, info.traceparent) if self.traced else None
@@ -245,8 +249,7 @@ class Runner:
                 await self.store.runs.release(run_id, active.epoch)
             else:
                 message = f"the engine failed: {type(failure).__name__}: {failure}"
-                error = error_of(message=message, kind="internal")
-                await self.end(run_id, active.epoch, "run.failed", {"error": error})
+                await self.fail(run_id, active.epoch, message, kind="internal")
         except StoreError as error:
             log.warning("the run is taken up again when its lease has run out", run=run_id, error=str(error))
 
@@ -257,6 +260,12 @@ class Runner:
         commit = journal.commit()
         if commit is not None:
             await commit
+
+    async def fail(self, run_id: str, epoch: int, message: str, *, kind: str) -> RunResult:
+        """End a run that nobody executes as failed."""
+        error = error_of(message=message, kind=kind)
+        await self.end(run_id, epoch, "run.failed", {"error": error})
+        return RunResult(run_id=run_id, status="failed", error=error)
 
     def background(self, work: Coroutine[Any, Any, None]) -> None:
         """Do something beside the runs, and finish it before this process leaves."""

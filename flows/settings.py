@@ -173,6 +173,9 @@ class Settings(BaseSettings):
     retention_keep_last: int | None = Field(
         None, ge=1, description="How many of a workflow's newest ended runs are kept; no limit if not set."
     )
+    retention_uploads: Kept = Field(
+        2_592_000.0, description="How long an upload that nothing has used is kept (`30d`, or `none`)."
+    )
     max_runs: int = Field(
         200, ge=1, description="Runs that one process executes at the same time; more wait."
     )

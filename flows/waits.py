@@ -9,7 +9,8 @@ from __future__ import annotations
 import asyncio
 import contextlib
 import time
-from collections.abc import AsyncIterator, Awaitable, Callable, Mapping
+from collections.abc import AsyncIterator, Awaitable, Callable, Mapping, Sequence
+from functools import partial
 from typing import Any
 
 import structlog
@@ -19,8 +20,8 @@ from interlace.engine.run import RunResult
 from interlace.engine.waits import Answer
 from interlace.flows.answering import Answered, Given, record_answer
 from interlace.flows.callbacks import CallbackUrls
+from interlace.flows.going_on import apart
 from interlace.flows.handing_over import hand_over
-from interlace.flows.leases import LEASE_SECONDS
 from interlace.flows.people import Person
 from interlace.flows.runner import Runner
 from interlace.resources.http.callback_setting import token_hash
@@ -31,6 +32,8 @@ from interlace.store.wait_row import Wait
 
 _LOOK_SECONDS = 0.5
 _SOON_SECONDS = 0.01
+_PAGE, _PAGES = 200, 5
+"""Waits that are read at once, and how often in one look."""
 _EARLY_SECONDS = 5.0
 """So long a callback is held whose request is still being answered."""
 
@@ -47,6 +50,8 @@ class RunWaits:
         self._callbacks = callbacks
         self.elsewhere: Callable[[Run], Awaitable[bool]] | None = None
         """Asked first to go on with a run: Prefect's host for those of its work pool."""
+        self._left_off: dict[str, str] = {}
+        """The last id that was looked at of each list that is longer than a look."""
         runner.ended.append(self._ended)
         notices.told = self._note
 
@@ -91,21 +96,25 @@ class RunWaits:
             raise Answered(await self._store.waits.get(wait.id))
         await self.wake(wait.run_id)
 
-    async def wake(self, run_id: str) -> None:
-        """Hand a run what has come for it: at once where it is active here, else it is taken up if nobody has it."""
+    async def wake(self, run_id: str) -> bool:
+        """Hand a run what has come for it: at once where it is active here, else it is taken up if nobody has it.
+
+        False where it does not go on now.
+        """
         active = self._runner.active.get(run_id)
         if active is not None:
             if active.execution is not None:
                 for wait_id, answer in (await self._store.waits.answers(run_id)).items():
                     active.execution.waits.answer(wait_id, answer)
-            return
+            return True
         run = await self._store.runs.get(run_id)
         if run.status != "suspended" or self._runner.closing:
-            return
+            return False
         if not self._runner.admission.served.serves(run.pool):
-            return  # the hosts of its pool find it
-        if self.elsewhere is None or not await self.elsewhere(run):
-            await self._runner.resume(run)
+            return False  # the hosts of its pool find it
+        if self.elsewhere is not None and await self.elsewhere(run):
+            return True
+        return await self._runner.resume(run)
 
     async def look(self) -> None:
         """Do everything that is due now."""
@@ -115,27 +124,43 @@ class RunWaits:
         for wait in await self._store.waits.ended_children():
             await self._store.waits.settle(wait, "answered", Answer(action="ended", at=now))
         await self._take_placed()
-        ended: dict[str, list[Wait]] = {}
-        for wait in await self._store.waits.unconsumed():
-            ended.setdefault(wait.run_id, []).append(wait)
-        for run_id, waits in ended.items():
-            try:
-                await self._follow_up(run_id, waits)
-            except InterlaceError as error:
-                log.warning("a suspended run cannot go on here", run=run_id, error=str(error))
+        await self._take_ended()
 
     async def _take_placed(self) -> None:
         """Go on with runs whose next node runs in a pool that this process serves."""
-        runner = self._runner
-        for wait in await self._store.waits.placed(runner.admission.served.pools):
-            if len(runner.active) >= runner.max_runs or runner.closing:
+        runner, full = self._runner, set[str]()
+        read = partial(self._store.waits.placed, runner.admission.served.pools)
+        async for waits in self._pages("placed", read):
+            for wait in waits:
+                if len(runner.active) >= runner.max_runs or runner.closing:
+                    return
+                with apart("a node of this process's pools cannot run here", run=wait.run_id):
+                    run = await self._store.runs.get(wait.run_id)
+                    if run.slot_key not in full and not await runner.resume(run) and run.slot_key:
+                        full.add(run.slot_key)
+
+    async def _take_ended(self) -> None:
+        """Go on with runs of which a wait has ended."""
+        served, full = self._runner.admission.served, set[str]()
+        read = partial(self._store.waits.unconsumed, served.pools, served.default)
+        async for waits in self._pages("ended", read):
+            ended: dict[str, list[Wait]] = {}
+            for wait in waits:
+                ended.setdefault(wait.run_id, []).append(wait)
+            for run_id, of_run in ended.items():
+                with apart("a suspended run cannot go on here", run=run_id):
+                    await self._follow_up(run_id, of_run, full)
+
+    async def _pages(
+        self, name: str, read: Callable[..., Awaitable[Sequence[Wait]]]
+    ) -> AsyncIterator[Sequence[Wait]]:
+        """Some pages of a list of waits, from where the last look left off: what stays in it hides nothing behind it."""
+        for _ in range(_PAGES):
+            page = await read(limit=_PAGE, after=self._left_off.get(name, ""))
+            self._left_off[name] = page[-1].id if len(page) == _PAGE else ""
+            yield page
+            if not self._left_off[name]:
                 return
-            try:
-                await runner.resume(await self._store.runs.get(wait.run_id))
-            except InterlaceError as error:
-                log.warning(
-                    "a node of this process's pools cannot run here", run=wait.run_id, error=str(error)
-                )
 
     @contextlib.asynccontextmanager
     async def watching(self) -> AsyncIterator[None]:
@@ -151,13 +176,11 @@ class RunWaits:
     async def _keep_looking(self) -> None:
         while True:
             pause = _LOOK_SECONDS
-            try:
+            with apart("the waits could not be looked through"):
                 await self.look()
                 due = await self._store.waits.next_due()
                 if due is not None:
                     pause = min(max(due - self._runner.clock.now(), _SOON_SECONDS), pause)
-            except InterlaceError as error:
-                log.warning("the waits could not be looked through", error=str(error))
             await asyncio.sleep(pause)
 
     async def _due(self, wait: Wait, now: float) -> None:
@@ -185,8 +208,11 @@ class RunWaits:
             if failure is not None:
                 log.warning("a reminder could not be posted", request=wait.id, error=failure)
 
-    async def _follow_up(self, run_id: str, waits: list[Wait]) -> None:
-        """Let a run go on after waits of it have ended; what nobody waits for any more is cleared away."""
+    async def _follow_up(self, run_id: str, waits: list[Wait], full: set[str]) -> None:
+        """Let a run go on after waits of it have ended; what nobody waits for any more is cleared away.
+
+        `full` are the queues in which no slot was left.
+        """
         over = [wait for wait in waits if wait.status == "cancelled"]
         for wait in over:
             if wait.kind == "child" and wait.ref is not None:
@@ -202,21 +228,24 @@ class RunWaits:
         await self._store.waits.consumed(wait.id for wait in over)
         if len(over) == len(waits):
             return
-        if any(wait.phase == "deadline" for wait in waits) and await self._end_late(run):
+        due = run.status == "suspended" and any(wait.phase == "deadline" for wait in waits)
+        if due and await self._runner.admission.end_late(run):
             return
-        await self.wake(run_id)
+        if not self._runner.admission.served.serves(run.pool):
+            await self._time_out_alone(run, waits)
+        elif run.slot_key not in full and not await self.wake(run_id) and run.slot_key is not None:
+            full.add(run.slot_key)
 
-    async def _end_late(self, run: Run) -> bool:
-        """End a suspended run whose time is over, whichever pool it belongs to; False where that is not so.
+    async def _time_out_alone(self, run: Run, waits: list[Wait]) -> None:
+        """Let a time-out take effect in a run of another pool that no host serves now.
 
-        It needs neither a host of its pool nor a slot: nothing of it is executed any more.
+        What follows it and does work waits for a host of the pool, as everything placed does.
         """
-        document = await self._runner.documents.read(run.document_hash)
-        seconds, now = document.settings.timeout, self._runner.clock.now()
-        if run.status != "suspended" or not seconds or now < (run.started_at or now) + seconds:
-            return False
-        epoch = await self._store.runs.claim(run.id, self._runner.owner, LEASE_SECONDS)
-        return epoch is not None and await self._runner.resume(run, epoch=epoch)
+        late = any(wait.status == "timed_out" and wait.phase != "pause" for wait in waits)
+        if late and run.status == "suspended" and not self._runner.closing:
+            name = self._runner.admission.served.name(run.pool)
+            if name not in await self._store.hosts.pools():
+                await self._runner.resume(run)
 
     async def _ended(self, run_id: str, result: RunResult) -> None:
         """After a turn: an answer that came in its last moment, and the parent that waits for the run."""

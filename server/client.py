@@ -104,7 +104,9 @@ class ServerClient:
         try:
             answer = await self._http.post(path, json=body, headers=headers)
         except httpx2.HTTPError as error:
-            raise Unreachable(f"the server at {self.url} does not answer: {error}") from None
+            raise Unreachable(
+                f"the server at {self.url} does not answer: {str(error) or type(error).__name__}"
+            ) from None
         data: dict[str, Any] = answer.json()
         if answer.is_success:
             return data

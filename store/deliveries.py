@@ -91,7 +91,7 @@ class DeliveryRepository:
         batch.execute(
             self._file(
                 id=delivery.id, ref=stored.ref, name=name, media_type=media_type, size=stored.size, owner=owner, run_id=None,
-                created_at=delivery.received_at,
+                created_at=delivery.received_at, used_at=delivery.received_at,
             )
         )  # fmt: skip
         if delivery.run_id is not None:
@@ -131,7 +131,7 @@ class DeliveryRepository:
         batch.execute(
             self._file(
                 id=f"{run_id}-{delivery.id}", ref=stored.ref, name=name, media_type=media_type, size=stored.size, owner=owner,
-                run_id=run_id, created_at=delivery.received_at,
+                run_id=run_id, created_at=delivery.received_at, used_at=None,
             )
         )  # fmt: skip
 

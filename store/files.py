@@ -6,6 +6,7 @@ import asyncio
 import time
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
+from typing import Any
 
 from sqlalchemy import select
 from sqlalchemy.dialects.postgresql import insert
@@ -18,6 +19,7 @@ from interlace.store.links import Links
 from interlace.store.payloads import Payloads, PayloadWriter, Stored
 from interlace.store.statements import Prepared
 from interlace.store.tables import files
+from interlace.store.uploads import Uses
 from interlace.store.writer import Batch, Lane
 
 _INLINE_BYTES = 256 * 1024
@@ -52,7 +54,7 @@ class FileStore:
     """The engine's `Files`.
 
     Args:
-        run_id: the run that files belong to and are deleted with; None for uploads, which stay.
+        run_id: the run that files belong to and are deleted with; None for uploads, which stay once something has used them.
     """
 
     def __init__(
@@ -64,6 +66,7 @@ class FileStore:
         owner: str = "local",
         run_id: str | None = None,
         insertion: Prepared | None = None,
+        uses: Uses | None = None,
     ) -> None:
         self._database = database
         self._payloads = payloads
@@ -71,6 +74,7 @@ class FileStore:
         self._owner = owner
         self._run_id = run_id
         self._insert = insertion or database.compile(insert(files))
+        self._uses = uses or Uses(database.compile)
 
     def of_run(self, run_id: str, *, owner: str = "local") -> FileStore:
         """The files of one run."""
@@ -83,8 +87,9 @@ class FileStore:
     def _of(self, owner: str, run_id: str | None) -> FileStore:
         # Every run has one: its statement is compiled once for all.
         return FileStore(
-            self._database, self._payloads, self._links, owner=owner, run_id=run_id, insertion=self._insert
-        )
+            self._database, self._payloads, self._links, owner=owner, run_id=run_id, insertion=self._insert,
+            uses=self._uses,
+        )  # fmt: skip
 
     async def save(self, content: bytes, *, name: str, media_type: str) -> FileValue:
         """Store the bytes durably and give the value that refers to them."""
@@ -112,8 +117,9 @@ class FileStore:
             batch.execute(self._links.note(stored, now))
         else:
             batch.operations.extend(self._links.of(self._run_id, stored, now))
-        row = {"name": name, "media_type": media_type, "size": stored.size, "ref": stored.ref}
-        batch.execute(self._insert(id=uuid7(), owner=self._owner, run_id=self._run_id, created_at=now, **row))
+        row: dict[str, Any] = {"name": name, "media_type": media_type, "size": stored.size, "ref": stored.ref}
+        row |= {"owner": self._owner, "run_id": self._run_id, "created_at": now, "used_at": None}
+        batch.execute(self._insert(id=uuid7(), **row))
         batch.hooks.append(stored.secure)
         await self._database.writer.submit(batch)
         return FileValue(
@@ -145,6 +151,8 @@ class FileStore:
         row = await self._database.first(statement.limit(1))
         if row is None:
             raise NotFoundError(f"no file {ref!r} of {self._owner!r}; upload it first")
+        if row.run_id is None and row.used_at is None:
+            await self._database.write(*self._uses.of(f'"{ref}"', time.time()))
         return FileValue(
             name=row.name,
             media_type=row.media_type,

@@ -20,7 +20,7 @@ from interlace.store.write_ahead import BUSY_MILLISECONDS, log_ahead
 if TYPE_CHECKING:
     from alembic.config import Config
 
-HEAD: Final = "0016"
+HEAD: Final = "0017"
 """The newest migration; known here so that opening an up-to-date database does not import Alembic."""
 
 _LOCK = 7_310_867_249_021

@@ -12,6 +12,7 @@ from interlace.store.database import Database
 from interlace.store.encoding import decode, encode
 from interlace.store.errors import NotFoundError
 from interlace.store.tables import pins
+from interlace.store.uploads import Uses
 
 
 class PinRepository:
@@ -27,6 +28,7 @@ class PinRepository:
                 index_elements=["workflow_id", "node"], set_=changed
             )
         )
+        self._uses = Uses(database.compile)
         one = (pins.c.workflow_id == bindparam("of"), pins.c.node == bindparam("named"))
         self._remove = database.compile(delete(pins).where(*one).returning(pins.c.node), returns=True)
 
@@ -42,8 +44,10 @@ class PinRepository:
     async def set(self, workflow_id: str, node: str, outputs: Any, handle: str | None = None) -> None:
         """Pin a node; an earlier pin of it is replaced."""
         value = encode({"outputs": outputs, "handle": handle}).decode()
+        now = time.time()
         await self._database.write(
-            self._set(workflow_id=workflow_id, node=node, value=value, updated_at=time.time())
+            *self._uses.of(value, now),
+            self._set(workflow_id=workflow_id, node=node, value=value, updated_at=now),
         )
 
     async def remove(self, workflow_id: str, node: str) -> None:

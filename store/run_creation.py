@@ -16,6 +16,7 @@ from interlace.store.payloads import Payloads
 from interlace.store.references import Externalizer, references_of
 from interlace.store.run_row import NewRun, Seed
 from interlace.store.run_statements import RunStatements
+from interlace.store.uploads import Uses
 from interlace.store.writer import Batch, Lane
 
 _ROOT = re.compile(r"[.\[#]")
@@ -26,8 +27,9 @@ _FIRST_SEED = 2
 class Creation:
     """Makes the batches that create runs."""
 
-    def __init__(self, sql: RunStatements, payloads: Payloads, links: Links) -> None:
+    def __init__(self, sql: RunStatements, payloads: Payloads, links: Links, uses: Uses) -> None:
         self._sql = sql
+        self._uses = uses
         self._payloads = payloads
         self._links = links
 
@@ -60,6 +62,8 @@ class Creation:
         }  # fmt: skip
         inserted = batch.execute(self._sql.create(**values))
         batch.execute(self._sql.queued(run=run_id, now=now))
+        inputs = values["inputs"] if not encoder.fresh else encode(new.inputs).decode()
+        batch.operations.extend(self._uses.of(inputs, now))
         self._add_seeds(batch, run_id, new, encoder, now)
         for stored in encoder.fresh:
             batch.operations.extend(self._links.of(run_id, stored, now))

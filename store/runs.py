@@ -22,6 +22,7 @@ from interlace.store.run_row import FINAL, UNFINISHED_SQL, WAITING_SQL, Created,
 from interlace.store.run_statements import RunStatements
 from interlace.store.statements import Now
 from interlace.store.tables import documents, runs, waits
+from interlace.store.uploads import Uses
 from interlace.store.visibility import Asker, seen_by
 from interlace.store.writer import Batch
 
@@ -42,7 +43,7 @@ class RunRepository:
         self._payloads = payloads
         self.removal = Removal(database, payloads, links)
         self._sql = RunStatements(database.compile)
-        self._creation = Creation(self._sql, payloads, links)
+        self._creation = Creation(self._sql, payloads, links, Uses(database.compile))
         self._claims = Claims(database.compile)
 
     # -- creating and reading ------------------------------------------------------------------------------
@@ -188,9 +189,20 @@ class RunRepository:
             statement = statement.where(func.coalesce(runs.c.pool, default).in_(sorted(pools)))
         return await self._runs(statement.order_by(runs.c.id).limit(limit))
 
-    async def of_slot(self, key: str, limit: int = 1000) -> Sequence[Run]:
-        """The runs of a slot key that are running or about to, oldest first; suspended ones hold no slot."""
+    async def stranded(self, served: Collection[str], default: str, limit: int = 200) -> Sequence[Run]:
+        """Begun runs that nobody works on, of pools that are not `served`; the oldest first."""
+        pool = func.coalesce(runs.c.pool, default)
+        statement = select(runs).where(runs.c.status == "running", free(runs), pool.not_in(sorted(served)))
+        return await self._runs(statement.order_by(runs.c.id).limit(limit))
+
+    async def of_slot(self, key: str, limit: int = 1000, *, waiting: bool = False) -> Sequence[Run]:
+        """The runs of a slot key that are running or about to, oldest first; suspended ones hold no slot.
+
+        Those `waiting` have not begun, and nobody has them.
+        """
         statement = select(runs).where(runs.c.slot_key == key, runs.c.status.in_(WAITING_SQL))
+        if waiting:
+            statement = statement.where(runs.c.status == "queued", free(runs))
         return await self._runs(statement.order_by(runs.c.id).limit(limit))
 
     async def slots(self) -> Sequence[tuple[str, str, int, int]]:
@@ -223,9 +235,10 @@ class RunRepository:
                 found[pool] = found.get(pool, 0) + count
         return found
 
-    async def late(self, limit: int = 100) -> Sequence[Run]:
-        """Queued runs whose time to start is over, and that nobody has taken."""
-        statement = select(runs).where(runs.c.status == "queued", runs.c.start_by <= Now(), free(runs))
+    async def late(self, owner: str, limit: int = 100) -> Sequence[Run]:
+        """Queued runs whose time to start is over, and that nobody but a lease owner has taken."""
+        theirs = or_(free(runs), runs.c.lease_owner == owner)
+        statement = select(runs).where(runs.c.status == "queued", runs.c.start_by <= Now(), theirs)
         return await self._runs(statement.order_by(runs.c.id).limit(limit))
 
     async def request_cancel(self, run_id: str) -> bool:

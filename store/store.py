@@ -51,6 +51,7 @@ from interlace.store.tables import payloads, run_payloads
 from interlace.store.tickets import TicketRepository
 from interlace.store.transitions import Transitions
 from interlace.store.triggers import TriggerRepository
+from interlace.store.uploads import UploadRepository
 from interlace.store.usage import UsageRepository
 from interlace.store.users import UserRepository
 from interlace.store.variables import VariableRepository
@@ -113,6 +114,7 @@ class Store:
         self.connectors = ConnectorRepository(database)
         self.knowledge = KnowledgeRepository(database, self.payloads, links)
         self.files = FileStore(database, self.payloads, links)
+        self.uploads = UploadRepository(database, self.payloads, links)
         self.run_files = RunFileRepository(database)
 
     @classmethod

@@ -31,6 +31,7 @@ from interlace.store.statements import Operation
 from interlace.store.tables import firings, listeners, secrets, triggers, users, versions, workflows
 from interlace.store.tables.core import UNSYNCED
 from interlace.store.trigger_row import Trigger, TriggerKind, trigger_of
+from interlace.store.uploads import Uses
 from interlace.store.visibility import Asker, seen_by
 
 
@@ -83,6 +84,7 @@ class TriggerRepository:
         compiler = database.compile
         one = triggers.c.id == bindparam("trigger", type_=Text)
         now = bindparam("now", type_=Double)
+        self._uses = Uses(database.compile)
         row = insert(triggers)
         kept = bindparam("same", type_=Boolean)
         anew = {
@@ -206,7 +208,7 @@ class TriggerRepository:
             ConflictError: the workflow has a trigger of that key.
         """
         inserted = self._insert(**{**_values(workflow_id, owner, plan, now, plan.next_at), "source": "own"})
-        await self._database.write(inserted)
+        await self._database.write(*self._uses.of(encode(dict(plan.definition)).decode(), now), inserted)
         if not inserted.rows:
             raise ConflictError(f"the workflow has a trigger {plan.key!r} already; choose another name")
         found = await self.get(inserted.rows[0][0])
@@ -218,9 +220,9 @@ class TriggerRepository:
         self, trigger: Trigger, definition: Mapping[str, Any], due: float | None, now: float
     ) -> None:
         """Change what somebody made; a schedule begins anew."""
-        due = None if trigger.paused else due
+        due, text = None if trigger.paused else due, encode(dict(definition)).decode()
         await self._database.write(
-            self._define(trigger=trigger.id, text=encode(dict(definition)).decode(), due=due, now=now)
+            *self._uses.of(text, now), self._define(trigger=trigger.id, text=text, due=due, now=now)
         )
 
     async def remove(self, trigger: Trigger) -> None:

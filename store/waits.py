@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from typing import Any
 
-from sqlalchemy import Double, Integer, Select, Text, bindparam, not_, or_, select, true, update
+from sqlalchemy import Double, Integer, Select, Text, and_, bindparam, func, not_, or_, select, true, update
 
 from interlace.engine.waits import Answer
 from interlace.store.asked import Asked, may_answer
@@ -16,6 +16,7 @@ from interlace.store.errors import NotFoundError
 from interlace.store.paging import Page, page
 from interlace.store.run_row import FINAL
 from interlace.store.tables import runs, waits
+from interlace.store.uploads import Uses
 from interlace.store.visibility import Asker, seen_by
 from interlace.store.wait_row import Wait, WaitStatus, wait_of
 from interlace.store.wait_statements import next_at
@@ -29,6 +30,7 @@ class WaitRepository:
     def __init__(self, database: Database) -> None:
         self._database = database
         compiler = database.compile
+        self._uses = Uses(compiler)
         unchanged = (
             update(waits)
             .where(
@@ -166,13 +168,39 @@ class WaitRepository:
         )
         return None if row is None else row.next_at
 
-    async def unconsumed(self, limit: int = 200) -> Sequence[Wait]:
-        """Waits that have ended and whose runs have not gone on."""
-        statement = select(waits).where(waits.c.status != "pending", not_(waits.c.consumed))
+    async def has_ended(self, run_id: str) -> bool:
+        """Whether a wait of a run has ended with which it has not gone on."""
+        ended = (waits.c.run_id == run_id, waits.c.status != "pending", not_(waits.c.consumed))
+        return await self._first(select(waits).where(*ended)) is not None
+
+    async def unconsumed(
+        self, pools: Collection[str], default: str, limit: int = 200, *, after: str = ""
+    ) -> Sequence[Wait]:
+        """Waits that have ended and whose runs have not gone on, the oldest first, `after` an id.
+
+        Of runs that are for hosts of other pools (a run that names none belongs to `default`) only what is due
+        wherever they belong: time-outs, and what is to be cleared away.
+        """
+        statement = (
+            select(waits)
+            .select_from(waits.outerjoin(runs, runs.c.id == waits.c.run_id))
+            .where(
+                waits.c.status != "pending",
+                not_(waits.c.consumed),
+                waits.c.id > after,
+                or_(
+                    runs.c.id.is_(None),
+                    runs.c.status.in_(sorted(FINAL)),
+                    func.coalesce(runs.c.pool, default).in_(sorted(pools)),
+                    waits.c.status == "cancelled",
+                    and_(waits.c.status == "timed_out", waits.c.phase != "pause"),
+                ),
+            )
+        )
         return await self._waits(statement.order_by(waits.c.id).limit(limit))
 
-    async def placed(self, pools: Collection[str], limit: int = 200) -> Sequence[Wait]:
-        """Waits of suspended runs for a host of one of these pools, the oldest first."""
+    async def placed(self, pools: Collection[str], limit: int = 200, *, after: str = "") -> Sequence[Wait]:
+        """Waits of suspended runs for a host of one of these pools, the oldest first, `after` an id."""
         statement = (
             select(waits)
             .join(runs, runs.c.id == waits.c.run_id)
@@ -180,6 +208,7 @@ class WaitRepository:
                 waits.c.kind == "place",
                 waits.c.status == "pending",
                 waits.c.ref.in_(sorted(pools)),
+                waits.c.id > after,
                 runs.c.status == "suspended",
                 free(runs),
             )
@@ -204,18 +233,25 @@ class WaitRepository:
 
     async def settle(self, wait: Wait, status: WaitStatus, answer: Answer) -> bool:
         """End a wait as it was read; False when it has changed since: somebody else was first."""
+        form, answers = _text(dict(answer.form)), _text(list(answer.answers))
         rows = await self._database.write(
+            *self._uses.of(form, answer.at),
             self._settle(
-                wait=wait.id, known=wait.version, ended=status, chosen=answer.action, filled=_text(dict(answer.form)),
-                who=answer.by, moment=answer.at, said=answer.comment, all_answers=_text(list(answer.answers)),
-            )
+                wait=wait.id, known=wait.version, ended=status, chosen=answer.action, filled=form,
+                who=answer.by, moment=answer.at, said=answer.comment, all_answers=answers,
+            ),
         )  # fmt: skip
         return bool(rows)
 
     async def collect(self, wait: Wait, answers: Sequence[Mapping[str, Any]]) -> bool:
         """Note answers that do not decide yet; False when the wait has changed since it was read."""
-        operation = self._collect(wait=wait.id, known=wait.version, all_answers=_text(list(answers)))
-        return bool(await self._database.write(operation))
+        text = _text(list(answers))
+        used = self._uses.of(text, self._database.now())
+        return bool(
+            await self._database.write(
+                *used, self._collect(wait=wait.id, known=wait.version, all_answers=text)
+            )
+        )
 
     async def advance(
         self, wait: Wait, *, schedule: Sequence[Sequence[Any]], assignees: Sequence[str], reminded: int

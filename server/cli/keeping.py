@@ -65,14 +65,18 @@ def prune(
         async with platform() as opened:
             workflow_id = None if workflow is None else (await opened.store.workflows.get(workflow)).id
             found = await opened.retention.prune(rule, workflow_id=workflow_id, dry_run=dry_run)
-            return {"runs": found.runs, "total": found.total, "payloads": found.payloads, "dry_run": dry_run}
+            return {
+                "runs": found.runs, "total": found.total, "uploads": found.uploads, "payloads": found.payloads,
+                "dry_run": dry_run,
+            }  # fmt: skip
 
     found = run_async(work(), as_json=as_json)
     if as_json:
         emit_json(found)
         return
     table(["workflow", "runs"], sorted(found["runs"].items()), empty="Nothing to delete.")
-    note(f"{'would delete' if dry_run else '✓ deleted'} {found['total']} runs")
+    unused = f" and {found['uploads']} unused uploads" if found["uploads"] else ""
+    note(f"{'would delete' if dry_run else '✓ deleted'} {found['total']} runs{unused}")
 
 
 def _rule(older_than: str | None, keep: int | None) -> Rule | None:

@@ -273,8 +273,15 @@ files = Table(
     Column("owner", Text, nullable=False, server_default="local"),
     Column("run_id", Text),
     Column("created_at", Double, nullable=False),
+    Column("used_at", Double),
     Index("files_ref", "ref"),
     Index("files_run", "run_id"),
+    Index(
+        "files_unused",
+        "created_at",
+        sqlite_where=text("run_id IS NULL AND used_at IS NULL"),
+        postgresql_where=text("run_id IS NULL AND used_at IS NULL"),
+    ),
 )
 
 api_keys = Table(

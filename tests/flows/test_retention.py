@@ -15,7 +15,7 @@ from interlace.flows.retention import Rule, delete_run, end_run
 from interlace.flows.settings import Settings
 from interlace.store.errors import ConflictError, NotFoundError
 from interlace.store.run_row import NewRun
-from tests.flows.waiting import ASK
+from tests.flows.waiting import ASK, MovedClock
 
 DAY = 86_400.0
 
@@ -193,3 +193,23 @@ async def test_a_run_whose_worker_is_cut_off_is_deleted_by_force(platform: Platf
         await delete_run(platform.store, run_id)
     assert await delete_run(platform.store, run_id, force=True) == 2
     assert await left(platform, [run_id, waited, own]) == [2]
+
+
+async def test_an_upload_that_nothing_used_goes_and_one_that_a_run_had_stays(settings: Settings) -> None:
+    clock = MovedClock()
+    platform = await Platform.open(settings.model_copy(update={"retention_uploads": 10 * DAY}), clock=clock)
+    uploads = [
+        await platform.store.files.save(content, name="a", media_type="text/plain")
+        for content in (b"used", b"unused")
+    ]
+    workflow = await stored(platform, flow("files"))
+    await ran(platform, workflow, 1, {"ref": uploads[0].ref})
+    assert (await platform.retention.prune()).uploads == 0
+    clock.ahead = 11 * DAY
+    assert (await platform.retention.prune(Rule(keep_for=0.0))).uploads == 0, "a rule for runs"
+    assert (await platform.retention.prune(dry_run=True)).uploads == 1
+    assert (await platform.retention.prune()).uploads == 1
+    assert await platform.store.files.load(uploads[0].ref) == b"used"
+    with pytest.raises(NotFoundError):
+        await platform.store.files.load(uploads[1].ref)
+    await platform.close()

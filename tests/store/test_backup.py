@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import contextlib
 import gzip
+import hashlib
 import io
 import json
 import sqlite3
@@ -174,6 +175,10 @@ def parts(path: Path) -> dict[str, io.BytesIO]:
         return {entry.name: io.BytesIO(tar.extractfile(entry).read()) for entry in tar}  # type: ignore[union-attr]
 
 
+def without(row: dict[str, Any], column: str) -> dict[str, Any]:
+    return {name: value for name, value in row.items() if name != column}
+
+
 def pack(path: Path, found: dict[str, io.BytesIO]) -> Path:
     with tarfile.open(path, "w:gz") as tar:
         for name, file in found.items():
@@ -292,6 +297,10 @@ def test_of_an_older_version(good: Path, tmp_path: Path) -> None:
     gone = [f"tables/{name}.jsonl" for name in ("identities", "invitations")]
     for name in gone:
         del found[name], manifest["parts"][name]
+    rows = [json.loads(line) for line in found["tables/files.jsonl"]]
+    files = b"".join(json.dumps(without(row, "used_at")).encode() + b"\n" for row in rows)
+    found["tables/files.jsonl"] = io.BytesIO(files)
+    manifest["parts"]["tables/files.jsonl"] = hashlib.sha256(files).hexdigest()
     old = pack(tmp_path / "old", found | {MANIFEST: io.BytesIO(json.dumps(manifest).encode())})
     restore_backup(old, url=None, home=tmp_path / "h")
 
