@@ -21,6 +21,7 @@ from interlace.store.secrets import SecretRow, replacing, set_entry
 from interlace.store.statements import Operation
 from interlace.store.tables import resources, secrets, subscriptions
 from interlace.store.visibility import may_write, resolve_visibility, scope_of
+from interlace.store.writer import Batch, Lane
 
 Kind = Literal["connector", "database", "mcp_server", "knowledge_base", "skill", "model", "agent"]
 KINDS: Final[tuple[Kind, ...]] = get_args(Kind)
@@ -254,22 +255,24 @@ class ResourceRepository:
         )  # fmt: skip
         return await self.find(before.kind, resource_id, by=by)
 
-    async def remove(self, resource_id: str, *, by: Principal) -> None:
-        """Remove a resource with the secrets that were moved out of its definition.
+    async def remove(self, resource_id: str, *, by: Principal, along: Batch | None = None) -> None:
+        """Remove a resource with the secrets that were moved out of its definition, and what else `along` removes.
 
         Raises:
             NotFoundError: there is no such resource that `by` sees.
             ForbiddenError: `by` sees it, and may not remove it.
         """
         found = await self.writable(resource_id, by=by)
-        await self._database.write(
+        batch = along or Batch(Lane())
+        batch.operations += [
             self._delete(resource=resource_id),
             self._unsubscribe(resource=resource_id),
             self._forget(resource=resource_id),
             self._audit.entry(
                 by, "resource.remove", found.kind, found.id, name=found.name, org_id=found.org_id
             ),
-        )
+        ]
+        await self._database.writer.submit(batch)
 
     async def get(self, resource_id: str, *, by: Principal) -> Resource:
         """A resource of any kind by its id.
