@@ -16,12 +16,7 @@ def evaluated(validator: Any, instance: Mapping[str, Any], schema: Any) -> set[s
     """The names that the schema, or a part of it that fits the object, says something about."""
     if not isinstance(schema, Mapping):
         return set()
-    found = _named(validator, instance, schema)
-    for keyword in _REFERENCES:
-        if keyword in schema:
-            resolved = validator._resolver.lookup(schema[keyword])  # noqa: SLF001 - jsonschema's keywords have no other way
-            inside = validator.evolve(schema=resolved.contents, _resolver=resolved.resolver)
-            found |= evaluated(inside, instance, resolved.contents)
+    found = _named(validator, instance, schema) | _referred(validator, instance, schema)
     for name, part in schema.get("dependentSchemas", {}).items():
         if name in instance:
             found |= evaluated(validator, instance, part)
@@ -45,6 +40,17 @@ def _named(validator: Any, instance: Mapping[str, Any], schema: Mapping[str, Any
     for keyword in _REST:
         if keyword in schema:
             found |= {name for name, value in instance.items() if _fits(validator, value, schema[keyword])}
+    return found
+
+
+def _referred(validator: Any, instance: Mapping[str, Any], schema: Mapping[str, Any]) -> set[str]:
+    """Those that the schemas it refers to are about."""
+    found: set[str] = set()
+    for keyword in _REFERENCES:
+        if keyword in schema:
+            resolved = validator._resolver.lookup(schema[keyword])  # noqa: SLF001 - jsonschema's keywords have no other way
+            inside = validator.evolve(schema=resolved.contents, _resolver=resolved.resolver)
+            found |= evaluated(inside, instance, resolved.contents)
     return found
 
 

@@ -70,7 +70,9 @@ def _notes(document: Document) -> Iterator[str]:
         for relation in document.part.rels.values():
             if relation.is_external or relation.reltype.rpartition("/")[2] != f"{kind}s":
                 continue
-            root = parse_xml(relation.target_part.blob)  # with the library's own reader: no entities, nothing fetched
+            root = parse_xml(
+                relation.target_part.blob
+            )  # with the library's own reader: no entities, nothing fetched
             for note in (child for child in root if _tag(child) == kind):
                 if not any(name.endswith("}type") for name in note.attrib):
                     yield "\n".join("".join(_pieces(block)).strip() for block in _blocks(note))

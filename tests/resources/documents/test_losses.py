@@ -7,8 +7,8 @@ import zipfile
 
 import docx
 import pytest
-from docx.opc.part import Part
 from docx.opc.packuri import PackURI
+from docx.opc.part import Part
 from docx.oxml import parse_xml
 from openpyxl import Workbook
 
@@ -173,3 +173,17 @@ async def test_a_workbook_of_empty_sheets_is_empty() -> None:
     with pytest.raises(NodeError) as caught:
         await Extractor().extract(workbook({}), name="a.xlsx")
     assert caught.value.kind == "document_empty"
+
+
+async def test_notes_and_numbered_paragraphs_of_open_documents_are_read() -> None:
+    text = "urn:oasis:names:tc:opendocument:xmlns:text:1.0"
+    office = "urn:oasis:names:tc:opendocument:xmlns:office:1.0"
+    note = "<t:note><t:note-citation>1</t:note-citation><t:note-body><t:p>a note</t:p></t:note-body></t:note>"
+    body = f"<t:p>words{note} go on</t:p><t:numbered-paragraph><t:p>numbered</t:p></t:numbered-paragraph>"
+    content = f'<o:document-content xmlns:o="{office}" xmlns:t="{text}"><o:body><o:text>{body}</o:text></o:body></o:document-content>'
+    file = io.BytesIO()
+    with zipfile.ZipFile(file, "w") as archive:
+        archive.writestr("mimetype", "application/vnd.oasis.opendocument.text")
+        archive.writestr("content.xml", content)
+    found = await Extractor().extract(file.getvalue(), name="a.odt")
+    assert [block.text for block in found.blocks] == ["words go on", "numbered", "a note"]

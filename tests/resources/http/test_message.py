@@ -61,7 +61,17 @@ def test_json_is_read_in_every_encoding(body: bytes, content_type: str) -> None:
 
 
 @pytest.mark.parametrize(
-    "body", [b"", b"<html>no</html>", b"{'a': 1}", b'{"a": NaN}', b'{"a": 1e999}', b'{"a": 1} x', b"\xff\xfe", b"[" * 100_000]
+    "body",
+    [
+        b"",
+        b"<html>no</html>",
+        b"{'a': 1}",
+        b'{"a": NaN}',
+        b'{"a": 1e999}',
+        b'{"a": 1} x',
+        b"\xff\xfe",
+        b"[" * 100_000,
+    ],
 )
 def test_what_is_no_json_is_a_bad_response_with_its_beginning(body: bytes) -> None:
     with pytest.raises(NodeError) as caught:

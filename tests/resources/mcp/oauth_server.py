@@ -70,7 +70,9 @@ class Provider:
         self.refreshing[refresh] = RefreshToken(
             token=refresh, client_id=client_id, scopes=scopes, resource=resource
         )
-        return OAuthToken(access_token=access, token_type="Bearer", expires_in=GOOD_FOR, refresh_token=refresh)
+        return OAuthToken(
+            access_token=access, token_type="Bearer", expires_in=GOOD_FOR, refresh_token=refresh
+        )
 
     async def load_access_token(self, token: str) -> AccessToken | None:
         return self.access.get(token)

@@ -102,15 +102,22 @@ async def test_who_waits_for_a_person_holds_nobody_up(tmp_path: Path) -> None:
         assert (await servers.call("guarded", "add", {"a": 2, "b": 2}, by=ANN)).text == "4"
 
 
+class Run:
+    def __init__(self) -> None:
+        self.heard: set[str] = set()
+
+    def hide(self, name: str, value: str) -> None:
+        del name
+        self.heard.add(value)
+
+
 async def test_every_run_of_a_session_hears_of_tokens_renewed_in_it(tmp_path: Path) -> None:
     async with guarded(tmp_path / "home", "0") as (servers, store, secrets, _):
         await authorize(servers)
         resource = await store.resources.find("mcp_server", "guarded", by=ANN)
         name = f"mcp_server/{resource.id}/oauth.tokens"
         for _ in range(2):
-            heard: set[str] = set()
-            await servers.call(
-                "guarded", "add", {"a": 1, "b": 2}, by=ANN, hide=lambda _, value: heard.add(value)
-            )
+            run = Run()
+            await servers.call("guarded", "add", {"a": 1, "b": 2}, by=ANN, hide=run.hide)
             kept = orjson.loads(await secrets.reveal(name, by=ANN, resource=resource))
-            assert {kept["access_token"], kept["refresh_token"]} <= heard
+            assert {kept["access_token"], kept["refresh_token"]} <= run.heard
