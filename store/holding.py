@@ -16,7 +16,8 @@ from interlace.store.tables import kb_chunks, kb_documents, kb_entries, kb_gener
 
 
 def _is(column: Any, name: str) -> ColumnElement[bool]:
-    return column == bindparam(name, type_=column.type)
+    found: ColumnElement[bool] = column == bindparam(name, type_=column.type)
+    return found
 
 
 def _values(table: Any, names: Sequence[str]) -> list[Any]:
