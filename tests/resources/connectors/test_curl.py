@@ -191,7 +191,9 @@ def test_no_second_secret_stays_in_the_definition(command: str) -> None:
 def test_the_value_of_an_option_without_a_place_here_is_no_address(option: str) -> None:
     found = import_curl(f"curl {option} https://x.example.com/a")
     assert (found.connector.base_url, action(found).path) == ("https://x.example.com", "/a")
-    assert [entry.message for entry in found.entries] == [f"the option {option.split(maxsplit=1)[0]} is left out."]
+    assert [entry.message for entry in found.entries] == [
+        f"the option {option.split(maxsplit=1)[0]} is left out."
+    ]
 
 
 def test_a_range_is_a_header() -> None:
