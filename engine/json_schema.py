@@ -26,6 +26,7 @@ from interlace.engine.expressions.filters.data import regex
 from interlace.engine.expressions.values import described
 from interlace.engine.json_text import read_json
 from interlace.engine.problems import Problem, nearest
+from interlace.engine.unevaluated import evaluated
 
 TYPE_NAMES = {
     "string": "a text",
@@ -138,6 +139,20 @@ def _additional(validator: Any, allowed: Any, instance: Any, schema: Any) -> Ite
             yield from validator.descend(instance[name], allowed, path=name)
 
 
+def _unevaluated(validator: Any, wanted: Any, instance: Any, schema: Any) -> Iterator[ValidationError]:
+    """Blame each field that no part of the schema looked at; jsonschema has one error for all of them."""
+    if not validator.is_type(instance, "object"):
+        return
+    known = evaluated(validator, instance, schema)
+    for name, value in instance.items():
+        if name in known:
+            continue
+        if wanted is False:
+            yield ValidationError("is not expected here", path=(name,))
+        else:
+            yield from validator.descend(value, wanted, path=name)
+
+
 def _unexpected_names(instance: Mapping[str, Any], schema: Mapping[str, Any]) -> list[str]:
     known, patterns = schema.get("properties", {}), schema.get("patternProperties", {})
     return [
@@ -159,6 +174,7 @@ _Checker: Any = extend(  # type: ignore[no-untyped-call]
         "pattern": _pattern,
         "patternProperties": _pattern_properties,
         "additionalProperties": _additional,
+        "unevaluatedProperties": _unevaluated,
         "format": _file_format,
     },
 )
@@ -184,7 +200,7 @@ def _explain(error: ValidationError, root: str, code: str) -> Iterator[Problem]:
         # jsonschema yields one error a missing name; the name stands first in its message
         name = next(n for n in wanted if error.message.startswith(repr(n)) and n not in value)
         yield Problem(code=code, field=where + _step(name), message="is required.")
-    elif keyword in {"additionalProperties", "unevaluatedProperties"} and wanted is False:
+    elif keyword == "additionalProperties" and wanted is False:
         yield from _unexpected(error, where, code)
     else:
         yield Problem(code=code, field=where, message=f"{_plainly(error)}.")

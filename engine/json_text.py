@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import json
+import math
 import re
-from typing import Any, NoReturn
+from typing import Any, Final, NoReturn
 
 import orjson
 
@@ -21,9 +22,20 @@ def read_json(text: str) -> Any:
     """
     if _LONG_NUMBER.search(text):
         orjson.loads(text)  # the stricter one decides what is JSON
-        return json.loads(text, parse_constant=_refuse)
+        return json.loads(text, **STRICT)
     return orjson.loads(text)
 
 
 def _refuse(name: str) -> NoReturn:
     raise ValueError(f"{name} is no JSON")
+
+
+def _finite(text: str) -> float:
+    value = float(text)
+    if math.isinf(value):
+        raise ValueError(f"{text} is beyond the numbers of 64 bits")
+    return value
+
+
+STRICT: Final[dict[str, Any]] = {"parse_constant": _refuse, "parse_float": _finite}
+"""For Python's own reader: NaN, Infinity and what becomes it are no JSON, and would be null where they are written."""

@@ -13,6 +13,7 @@ from interlace.store import chunks as stored
 from interlace.store.database import Database
 from interlace.store.encoding import decode, encode
 from interlace.store.errors import NotFoundError
+from interlace.store.holding import Holding
 from interlace.store.ids import uuid7
 from interlace.store.knowledge_rows import ChunkRow, Entry, Generation, KbDocument, Segment, Work, document_of
 from interlace.store.links import Links
@@ -47,22 +48,13 @@ class KnowledgeRepository:
             ).returning(kb_documents.c.id),
             returns=True,
         )
-        self._chunk = compiler(insert(kb_chunks))
-        entry = insert(kb_entries)
-        names = ("version", "revision", "state", "chunks", "error", "at")
-        self._entry = compiler(
-            entry.on_conflict_do_update(
-                index_elements=["generation", "document_id"],
-                set_={name: entry.excluded[name] for name in names},
-            )
-        )
+        self._holding = Holding(database)
         self._compile_changes()
 
     def _compile_changes(self) -> None:
         compiler = self._database.compile
         of_generation = _param(kb_chunks.c.generation, "wanted")
         of_document = _param(kb_chunks.c.document_id, "document")
-        self._cut_one = compiler(delete(kb_chunks).where(of_generation, of_document))
         self._cut_generation = compiler(delete(kb_chunks).where(of_generation))
         self._cut_document = compiler(delete(kb_chunks).where(of_document))
         self._cut_entry = compiler(delete(kb_entries).where(_param(kb_entries.c.document_id, "document")))
@@ -74,23 +66,10 @@ class KnowledgeRepository:
             .where(_param(kb_generations.c.kb_id, "base"))
             .values(revision=kb_generations.c.revision + 1)
         )
-        self._bump_one = compiler(
-            update(kb_generations)
-            .where(_param(kb_generations.c.id, "wanted"))
-            .values(revision=kb_generations.c.revision + 1)
-        )
         self._set_status = compiler(
             update(kb_generations)
             .where(_param(kb_generations.c.id, "wanted"))
             .values(status=bindparam("new_status", type_=kb_generations.c.status.type))
-        )
-        self._properties = compiler(
-            update(kb_documents)
-            .where(_param(kb_documents.c.id, "document"))
-            .values(
-                properties=bindparam("found", type_=kb_documents.c.properties.type),
-                lease_until=0.0,
-            )
         )
         self._claim = compiler(
             update(kb_documents)
@@ -122,10 +101,10 @@ class KnowledgeRepository:
         return found
 
     def _dropped(self, generation: str) -> list[Any]:
-        return [
+        return [  # the row itself first: see `Holding`
+            self._drop(wanted=generation),
             self._cut_generation(wanted=generation),
             self._cut_entries(wanted=generation),
-            self._drop(wanted=generation),
         ]
 
     async def generations(self, kb_id: str) -> list[Generation]:
@@ -203,13 +182,13 @@ class KnowledgeRepository:
         return found
 
     def _remove(self, batch: Batch, document_id: str) -> None:
+        batch.execute(self._forget(document=document_id))  # first: see `Holding`
         batch.execute(self._cut_document(document=document_id))
         batch.execute(self._cut_entry(document=document_id))
-        batch.execute(self._forget(document=document_id))
         self._links.cut(batch, document_id, self._payloads)
 
-    async def clear(self, kb_id: str) -> None:
-        """Remove everything of a base."""
+    async def clearing(self, kb_id: str) -> Batch:
+        """What removes everything of a base, to be submitted with the removal of the base itself."""
         found = await self._database.rows(select(kb_documents.c.id).where(kb_documents.c.kb_id == kb_id))
         batch = Batch(Lane())
         for (document_id,) in found:
@@ -217,7 +196,7 @@ class KnowledgeRepository:
         for generation in await self.generations(kb_id):
             for operation in self._dropped(generation.id):
                 batch.execute(operation)
-        await self._database.writer.submit(batch)
+        return batch
 
     async def documents(
         self, kb_id: str, *, generation: str, limit: int = 100, after: str | None = None
@@ -296,28 +275,11 @@ class KnowledgeRepository:
         error: Mapping[str, Any] | None,
         properties: Mapping[str, Any],
     ) -> None:
-        """Replace what a generation holds of a document, in one commit; its lease ends."""
-        generation = next((g for g in await self.generations(work.kb_id) if g.id == work.generation), None)
-        if generation is None or await self.find(work.kb_id, document.id) is None:
-            return
-        operations = [self._cut_one(wanted=work.generation, document=document.id)]
-        operations += [
-            self._chunk(
-                generation=work.generation, document_id=document.id, seq=seq, text=row.text,
-                position=encode(dict(row.position)).decode(), length=row.length, vector=row.vector, terms=row.terms,
-            )
-            for seq, row in enumerate(chunks)
-        ]  # fmt: skip
-        operations += [
-            self._entry(
-                generation=work.generation, document_id=document.id, version=document.version,
-                revision=generation.revision + 1, state="ready" if error is None else "failed", chunks=len(chunks),
-                error=None if error is None else encode(dict(error)).decode(), at=self._database.now(),
-            ),
-            self._properties(document=document.id, found=encode(dict(properties)).decode()),
-            self._bump_one(wanted=work.generation),
-        ]  # fmt: skip
-        await self._database.write(*operations)
+        """Replace what a generation holds of a document, in one commit; its lease ends.
+
+        Nothing changes where the document was removed or replaced meanwhile, or the generation given up.
+        """
+        await self._holding.hold(work, document, chunks, error=error, properties=properties)
 
     async def switch(self, kb_id: str) -> bool:
         """Make the generation that is being built the current one, once it holds every document."""

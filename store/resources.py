@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import time
 from collections.abc import Collection, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass, fields
 from typing import Any, Final, Literal, get_args
 
-from sqlalchemy import Boolean, Integer, Row, Select, Text, bindparam, delete, or_, select, update
-from sqlalchemy.dialects.postgresql import insert
+from sqlalchemy import Boolean, Double, Integer, Row, Select, Text, bindparam, delete, or_, select, update
+from sqlalchemy.dialects.postgresql import Insert, insert
 
 from interlace.engine.principal import Principal
 from interlace.store.audit import AuditRepository
@@ -17,8 +17,11 @@ from interlace.store.encoding import decode, encode
 from interlace.store.errors import ConflictError, ForbiddenError, NotFoundError
 from interlace.store.ids import uuid7
 from interlace.store.paging import Page, page
+from interlace.store.secrets import SecretRow, replacing, set_entry
+from interlace.store.statements import Operation
 from interlace.store.tables import resources, secrets, subscriptions
 from interlace.store.visibility import may_write, resolve_visibility, scope_of
+from interlace.store.writer import Batch, Lane
 
 Kind = Literal["connector", "database", "mcp_server", "knowledge_base", "skill", "model", "agent"]
 KINDS: Final[tuple[Kind, ...]] = get_args(Kind)
@@ -100,6 +103,7 @@ class ResourceRepository:
             delete(subscriptions).where(subscriptions.c.object_id == bindparam("resource"))
         )
         self._forget = compiler(delete(secrets).where(secrets.c.resource_id == bindparam("resource")))
+        self._seal = compiler(_sealing())
 
     async def add(
         self,
@@ -111,12 +115,13 @@ class ResourceRepository:
         org_id: str | None = None,
         visibility: Visibility = "private",
         resource_id: str | None = None,
+        secret_rows: Sequence[SecretRow] = (),
     ) -> Resource:
         """Store a new resource; nothing of it is run or connected.
 
         Visibility `org` shares it at once where `by` is an admin of the organisation; of a member it waits for review.
         `market` waits for an operator's review. `resource_id` is a new id from `store.ids.uuid7`, where the definition
-        has to know it.
+        has to know it; `secret_rows` are its secrets, stored if it is.
 
         Raises:
             ConflictError: the scope has a resource of that kind and name already, or the name cannot be used.
@@ -131,13 +136,24 @@ class ResourceRepository:
         )  # fmt: skip
         values = {name: getattr(made, name) for name in _COLUMNS}
         inserted = self._insert(**{**values, "definition": encode(made.definition).decode()})
-        await self._database.write(inserted)
+        await self._database.write(inserted, *self._seals(secret_rows, made.id, made.version, now))
         if not inserted.rows:
             raise ConflictError(
                 f"there is {_a(kind)} {name!r} already; choose another name, or change that one"
             )
-        await self._audit.record(by, "resource.add", kind, made.id, name=name, org_id=org_id)
+        await self._database.write(
+            *(set_entry(self._audit, row, by) for row in secret_rows),
+            self._audit.entry(by, "resource.add", kind, made.id, name=name, org_id=org_id),
+        )
         return made
+
+    def _seals(
+        self, rows: Sequence[SecretRow], resource_id: str, version: int, now: float
+    ) -> list[Operation]:
+        """Write secrets in the same commit, if the resource has become this version at this time."""
+        return [
+            self._seal(**asdict(row), resource=resource_id, at_version=version, at_time=now) for row in rows
+        ]
 
     async def find(self, kind: str, name_or_id: str, *, by: Principal) -> Resource:
         """A resource by id or name; of several of one name the principal's own, then an organisation's, then the market's.
@@ -200,8 +216,9 @@ class ResourceRepository:
         definition: Mapping[str, Any] | None = None,
         active: bool | None = None,
         expected_version: int | None = None,
+        secret_rows: Sequence[SecretRow] = (),
     ) -> Resource:
-        """Change what is given; the rest stays.
+        """Change what is given; the rest stays. `secret_rows` are new secrets of its definition, stored if that is.
 
         Raises:
             NotFoundError: there is no such resource that `by` sees.
@@ -217,38 +234,45 @@ class ResourceRepository:
         new_name = before.name if name is None else name
         _check(before.kind, new_name)
         content = encode(before.definition if definition is None else dict(definition)).decode()
+        now = time.time()
         changed = self._update(
             resource=resource_id, known=before.version, new_name=new_name, content=content,
-            is_active=before.active if active is None else active, now=time.time(),
+            is_active=before.active if active is None else active, now=now,
         )  # fmt: skip
-        if not await self._database.write(changed):
+        await self._database.write(changed, *self._seals(secret_rows, resource_id, before.version + 1, now))
+        if not changed.rows:
             raise ConflictError(
                 f"{_word(before.kind)} {before.name!r} was changed by somebody else just now, or the name {new_name!r}"
                 " is taken; look at it again"
             )
         what = {"name": name, "definition": definition, "active": active}
-        await self._audit.record(
-            by, "resource.update", before.kind, resource_id, name=new_name, org_id=before.org_id,
-            detail={"changed": [key for key, value in what.items() if value is not None]},
+        await self._database.write(
+            *(set_entry(self._audit, row, by) for row in secret_rows),
+            self._audit.entry(
+                by, "resource.update", before.kind, resource_id, name=new_name, org_id=before.org_id,
+                detail={"changed": [key for key, value in what.items() if value is not None]},
+            ),
         )  # fmt: skip
         return await self.find(before.kind, resource_id, by=by)
 
-    async def remove(self, resource_id: str, *, by: Principal) -> None:
-        """Remove a resource with the secrets that were moved out of its definition.
+    async def remove(self, resource_id: str, *, by: Principal, along: Batch | None = None) -> None:
+        """Remove a resource with the secrets that were moved out of its definition, and what else `along` removes.
 
         Raises:
             NotFoundError: there is no such resource that `by` sees.
             ForbiddenError: `by` sees it, and may not remove it.
         """
         found = await self.writable(resource_id, by=by)
-        await self._database.write(
+        batch = along or Batch(Lane())
+        batch.operations += [
             self._delete(resource=resource_id),
             self._unsubscribe(resource=resource_id),
             self._forget(resource=resource_id),
             self._audit.entry(
                 by, "resource.remove", found.kind, found.id, name=found.name, org_id=found.org_id
             ),
-        )
+        ]
+        await self._database.writer.submit(batch)
 
     async def get(self, resource_id: str, *, by: Principal) -> Resource:
         """A resource of any kind by its id.
@@ -290,6 +314,18 @@ _COLUMNS = (
     "id", "kind", "name", "owner", "org_id", "visibility", "publish_status", "active", "version", "created_at",
     "updated_at", "scope",
 )  # fmt: skip
+
+
+def _sealing() -> Insert:
+    """A secret, if its resource has just been changed to what names it: never one for the definition before."""
+    columns = [secrets.c[field.name] for field in fields(SecretRow)]
+    changed = select(resources.c.id).where(
+        resources.c.id == bindparam("resource", type_=Text),
+        resources.c.version == bindparam("at_version", type_=Integer),
+        resources.c.updated_at == bindparam("at_time", type_=Double),
+    )
+    values = select(*(bindparam(column.name, type_=column.type) for column in columns))
+    return replacing(insert(secrets).from_select(columns, values.where(changed.exists())))
 
 
 def _check(kind: str, name: str) -> None:

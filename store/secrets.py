@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import time
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
 from typing import Any
 
 from sqlalchemy import ColumnElement, Row, Text, bindparam, delete, func, select, update
-from sqlalchemy.dialects.postgresql import insert
+from sqlalchemy.dialects.postgresql import Insert, insert
 
 from interlace.engine.principal import Principal
 from interlace.store.audit import AuditRepository
@@ -43,6 +43,20 @@ class DataKeyRow:
     created_at: float
 
 
+def set_entry(audit: AuditRepository, row: SecretRow, by: Principal) -> Operation:
+    """The audit's line for a secret that is set."""
+    org_id = row.scope.removeprefix("org:") if row.scope.startswith("org:") else None
+    return audit.entry(by, "secret.set", "secret", row.name, name=row.name, org_id=org_id)
+
+
+def replacing(row: Insert) -> Insert:
+    """Write a secret over an earlier one of its scope and name."""
+    kept = ("resource_id", "key_id", "ciphertext", "updated_at")
+    return row.on_conflict_do_update(
+        index_elements=["scope", "name"], set_={name: row.excluded[name] for name in kept}
+    )
+
+
 class SecretRepository:
     """Secrets of all scopes; who may see them is decided by the caller, who has the principal."""
 
@@ -50,13 +64,7 @@ class SecretRepository:
         self._database = database
         self._audit = audit
         compiler = database.compile
-        row = insert(secrets)
-        kept = ("resource_id", "key_id", "ciphertext", "updated_at")
-        self._put = compiler(
-            row.on_conflict_do_update(
-                index_elements=["scope", "name"], set_={name: row.excluded[name] for name in kept}
-            )
-        )
+        self._put = compiler(replacing(insert(secrets)))
         self._delete = compiler(
             delete(secrets)
             .where(secrets.c.scope == bindparam("of"), secrets.c.name == bindparam("called"))
@@ -74,14 +82,7 @@ class SecretRepository:
 
     async def put(self, row: SecretRow, *, by: Principal) -> None:
         """Write a secret, over an earlier one of its scope and name."""
-        org_id = row.scope.removeprefix("org:") if row.scope.startswith("org:") else None
-        await self._database.write(
-            self._put(
-                scope=row.scope, name=row.name, resource_id=row.resource_id, key_id=row.key_id, ciphertext=row.ciphertext,
-                created_by=row.created_by, created_at=row.created_at, updated_at=row.updated_at,
-            ),
-            self._audit.entry(by, "secret.set", "secret", row.name, name=row.name, org_id=org_id),
-        )  # fmt: skip
+        await self._database.write(self._put(**asdict(row)), set_entry(self._audit, row, by))
 
     async def remove(self, scope: str, name: str, *, by: Principal) -> bool:
         """Remove a secret; False when there is none."""

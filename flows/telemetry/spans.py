@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import hashlib
 import re
+from bisect import bisect_right
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, Final
@@ -29,6 +30,8 @@ from interlace.store.usage import MadeCall
 SCOPE: Final = InstrumentationScope("interlace", interlace.__version__)
 MOST_NODES: Final = 5_000
 _MOST_TEXT: Final = 8_000
+_CLOCKS_S: Final = 1.0
+"""By so much a call may seem to have begun before its node: when it began is reckoned from when it ended."""
 _INSIDE: Final = re.compile(r"(\[\d+\]|#\d+)$")
 _ENDINGS: Final = {
     "node.succeeded": "ok",
@@ -50,6 +53,8 @@ class _Attempt:
     cancelled: bool = False
     outputs: Any = None
     tools: list[_Tool] = field(default_factory=list)
+    calling: dict[tuple[str, str], _Tool] = field(default_factory=dict)
+    """The tools that have not answered yet, by step and name."""
 
 
 @dataclass(slots=True)
@@ -86,6 +91,8 @@ class RunSpans:
         self._content = content
         self._open: dict[str, _Attempt] = {}
         self._done: list[_Attempt] = []
+        self._of: dict[str, list[_Attempt]] = {}
+        """All attempts by path, the earliest first."""
 
     def add(self, events: Sequence[Event]) -> None:
         """Read more of the journal, in order."""
@@ -97,7 +104,8 @@ class RunSpans:
         attempt = self._open.get(event.path)
         if event.type == "node.started":
             if attempt is None:
-                self._open[event.path] = _Attempt(event.path, event.attempt, event.at)
+                begun = self._open[event.path] = _Attempt(event.path, event.attempt, event.at)
+                self._of.setdefault(event.path, []).append(begun)
         elif attempt is None:
             return
         elif event.type in _ENDINGS:
@@ -108,7 +116,8 @@ class RunSpans:
             self._done.append(self._open.pop(event.path))
         elif event.type == "tool.started":
             step, name = str(event.data.get("step", "")), str(event.data.get("name", "tool"))
-            attempt.tools.append(_Tool(step, name, event.at, event.data.get("arguments")))
+            tool = attempt.calling[step, name] = _Tool(step, name, event.at, event.data.get("arguments"))
+            attempt.tools.append(tool)
         elif event.type == "tool.finished":
             _finish(attempt, event)
 
@@ -166,7 +175,7 @@ class RunSpans:
         return self._span(
             name,
             own,
-            self._parent(attempt.path),
+            self._parent(attempt),
             (attempt.began, attempt.ended),
             attributes=attributes,
             failed=failed,
@@ -210,24 +219,30 @@ class RunSpans:
         if call.error is not None:
             attributes["error.type"] = call.error
         began = call.at - call.latency_ms / 1000
-        own, parent = _derived(self._run.id, call.id), self._parent_of_call(call.path, began)
+        node = self._attempt_at(call.path, began + _CLOCKS_S)
+        own = _derived(self._run.id, call.id)
+        parent = span_id(self._run.id) if node is None else span_id(self._run.id, call.path, node.number)
         return self._span(
             f"{operation} {call.model}", own, parent, (began, call.at), attributes=attributes, kind=SpanKind.CLIENT,
             failed=None if call.error is None else "",
         )  # fmt: skip
 
-    def _parent(self, path: str) -> str:
+    def _parent(self, attempt: _Attempt) -> str:
         """The span of the container whose body a node is in, else the run's."""
-        head, dot, _ = path.rpartition(".")
-        if not dot:
-            return span_id(self._run.id)
-        container = _INSIDE.sub("", head)
-        found = [a for a in (*self._open.values(), *self._done) if a.path == container]
-        return span_id(self._run.id, container, found[-1].number) if found else self._parent(container)
+        head, dot, _ = attempt.path.rpartition(".")
+        while dot:
+            container = _INSIDE.sub("", head)
+            around = self._attempt_at(container, attempt.began)
+            if around is not None:
+                return span_id(self._run.id, container, around.number)
+            head, dot, _ = container.rpartition(".")
+        return span_id(self._run.id)
 
-    def _parent_of_call(self, path: str, began: float) -> str:
-        found = [a for a in (*self._done, *self._open.values()) if a.path == path and a.began <= began + 1]
-        return span_id(self._run.id, path, found[-1].number) if found else span_id(self._run.id)
+    def _attempt_at(self, path: str, at: float) -> _Attempt | None:
+        """The last attempt of a node that had begun then."""
+        attempts = self._of.get(path, [])
+        found = bisect_right(attempts, at, key=lambda attempt: attempt.began)
+        return attempts[found - 1] if found else None
 
     def _span(
         self, name: str, own: str, parent: str | None, times: tuple[float, float | None], *,
@@ -258,7 +273,7 @@ class RunSpans:
 
 def _finish(attempt: _Attempt, event: Event) -> None:
     step, name = str(event.data.get("step", "")), str(event.data.get("name", "tool"))
-    found = next((t for t in attempt.tools if t.step == step and t.name == name and t.ended is None), None)
+    found = attempt.calling.pop((step, name), None)
     if found is None:  # what was refused was never started
         found = _Tool(step, name, event.at, None)
         attempt.tools.append(found)

@@ -11,6 +11,7 @@ from typing import Any
 import re2
 
 from interlace.engine.errors import NodeError
+from interlace.engine.json_text import STRICT
 from interlace.resources.agents.hooks import Allow, Ask, Deny, Hook, Note, Redact, Rewrite, Webhook
 from interlace.resources.http import HttpClient, HttpRequest
 from interlace.resources.tools.tool import ToolContext, ToolResult
@@ -207,7 +208,7 @@ async def _answer(hook: Webhook, told: Mapping[str, Any], ctx: ToolContext) -> d
     if not 200 <= response.status < 300:  # noqa: PLR2004 - HTTP's boundaries
         return _without(hook, f"http_{response.status}")
     try:
-        answer = json.loads(response.body) if response.body.strip() else {}
+        answer = json.loads(response.body, **STRICT) if response.body.strip() else {}
     except ValueError:
         return _without(hook, "no JSON")
     return answer if isinstance(answer, dict) else _without(hook, "no JSON object")

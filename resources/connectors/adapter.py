@@ -14,6 +14,7 @@ from interlace.engine.errors import NodeError
 from interlace.engine.expressions import compile_expression
 from interlace.engine.principal import Principal
 from interlace.engine.protocols import Files
+from interlace.engine.run.secrets import Secrets
 from interlace.resources.connectors.arguments import check_arguments, find_action, with_defaults
 from interlace.resources.connectors.breaker import Breaker
 from interlace.resources.connectors.definition import READING, Action, Connector
@@ -33,16 +34,15 @@ Record = Callable[[Principal, CallRecord], Awaitable[None]]
 
 _KEY = "idempotency-key"
 _TOO_MANY = "http_429"
-_SHORTEST_SECRET = 4
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Access:
-    """What a call is authenticated with; `secrets` are kept out of error texts."""
+    """What a call is authenticated with; `secrets` are kept out of errors and of bodies that are cut."""
 
     auth: Auth | None = None
     headers: Sequence[tuple[str, str]] = field(default=(), repr=False)
-    secrets: Sequence[str] = field(default=(), repr=False)
+    secrets: Secrets = field(default_factory=Secrets, repr=False)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -122,7 +122,8 @@ class Adapter:
         try:
             request = await self._request(loaded.connector, found, given, access, options)
             tries.url = request.url.partition("?")[0]
-            return await self._answer(loaded, found, request, options, tries)
+            result = await self._answer(loaded, found, request, options, tries)
+            return await _cut(result, found, options, access.secrets)
         except NodeError as failure:
             error = failure.kind
             _mask(failure, access.secrets)
@@ -178,11 +179,10 @@ class Adapter:
             found = await self._pages(request, paging, fetch)
             assert found.last is not None
             response, body = found.last, found.items
-        result = ConnectorResult(
+        return ConnectorResult(
             status_code=response.status, headers=response.headers(), body=body, url=response.url,
             elapsed_ms=round((time.perf_counter() - started) * 1000, 3), pages=found.pages, has_more=found.has_more,
         )  # fmt: skip
-        return result if options.most_characters is None else await _cut(result, action, options)
 
     async def _pages(
         self,
@@ -274,10 +274,15 @@ def _paging(connector: Connector, action: Action, options: Options) -> AnyPaging
     return known
 
 
-async def _cut(result: ConnectorResult, action: Action, options: Options) -> ConnectorResult:
+async def _cut(
+    result: ConnectorResult, action: Action, options: Options, secrets: Secrets
+) -> ConnectorResult:
+    if options.most_characters is None:
+        return result
+    # Before it is cut: in the file nobody would look for them any more, nor for half of one.
+    result = replace(result, body=secrets.redact(result.body))
     text = result.body if isinstance(result.body, str) else json.dumps(result.body, ensure_ascii=False)
     most = options.most_characters
-    assert most is not None
     if len(text) <= most:
         return result
     kind, end = ("text/plain", "txt") if isinstance(result.body, str) else ("application/json", "json")
@@ -296,9 +301,7 @@ def _pairs(request: HttpRequest) -> list[tuple[str, str]]:
     return list(request.headers.items() if isinstance(request.headers, Mapping) else request.headers)
 
 
-def _mask(error: NodeError, secrets: Sequence[str]) -> None:
+def _mask(error: NodeError, secrets: Secrets) -> None:
     """Take secrets that the other side echoed out of an error text."""
-    for secret in secrets:
-        if len(secret) >= _SHORTEST_SECRET and secret in error.message:
-            error.message = error.message.replace(secret, "[secret]")
-            error.args = (error.message,)
+    error.message = secrets.redact(error.message)
+    error.args = tuple(map(secrets.redact, error.args))

@@ -14,6 +14,7 @@ import orjson
 
 from interlace.engine.errors import NodeError
 from interlace.engine.principal import Principal
+from interlace.engine.run.secrets import Secrets as Shown
 from interlace.resources.connectors.adapter import Access
 from interlace.resources.connectors.auth import (
     NEEDED,
@@ -95,10 +96,10 @@ class Credentials:
         Raises:
             NodeError: `missing_credentials`: nobody has given them.
         """
-        seen: list[str] = []
+        seen = Shown()
 
         def note(name: str, value: str) -> None:
-            seen.append(value)
+            seen.hide(name, value)
             if hide is not None:
                 hide(name, value)
 

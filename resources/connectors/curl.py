@@ -13,6 +13,7 @@ from pydantic import ValidationError
 
 from interlace.engine.document import JsonSchema as Schema
 from interlace.engine.errors import NodeError
+from interlace.engine.json_text import STRICT
 from interlace.resources.connectors.auth import (
     AnyAuth,
     BasicCredentials,
@@ -103,7 +104,7 @@ def _bodies(found: Command, report: Report) -> tuple[list[Body], list[tuple[str,
 def _text_body(kind: str, text: str, report: Report) -> Body:
     """The body that a text makes, by what it calls itself and by what it is."""
     try:
-        value = json.loads(text)
+        value = json.loads(text, **STRICT)
         looks_json = "json" in kind or (not kind and isinstance(value, (dict, list)))
     except ValueError:
         value, looks_json = text, False

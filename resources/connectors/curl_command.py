@@ -17,18 +17,42 @@ _WITH_VALUE = {
     "--json": "json", "-F": "form", "--form": "form", "--form-string": "form-string", "-u": "user", "--user": "user",
     "--url": "url", "--url-query": "url-query", "-A": "agent", "--user-agent": "agent", "-b": "cookie",
     "--cookie": "cookie", "-e": "referer", "--referer": "referer", "--oauth2-bearer": "bearer",
-    "-m": "timeout", "--max-time": "timeout", "-T": "upload", "--upload-file": "upload",
+    "-m": "timeout", "--max-time": "timeout", "-r": "range", "--range": "range", "-T": "upload", "--upload-file": "upload",
 }  # fmt: skip
-_SWITCHES = {"-G": "get", "--get": "get", "-I": "head", "--head": "head"}
+_SWITCHES = {
+    "-G": "get",
+    "--get": "get",
+    "-I": "head",
+    "--head": "head",
+    "-g": "globoff",
+    "--globoff": "globoff",
+}
 _NO_MATTER = frozenset(
-    {"-s", "-S", "-L", "-v", "-i", "-f", "-g", "-#", "-N", "--silent", "--show-error", "--location", "--verbose", "--include",
-     "--fail", "--globoff", "--compressed", "--progress-bar", "--no-buffer", "--http1.1", "--http2", "--fail-with-body"}
+    {"-s", "-S", "-L", "-v", "-i", "-f", "-#", "-N", "--silent", "--show-error", "--location", "--verbose", "--include",
+     "--fail", "--compressed", "--progress-bar", "--no-buffer", "--http1.1", "--http2", "--fail-with-body"}
 )  # fmt: skip
-_LEFT_OUT_VALUE = frozenset(
-    {"-o", "--output", "-w", "--write-out", "--connect-timeout", "--retry", "--retry-delay", "--max-redirs", "-x", "--proxy",
-     "--cacert", "--cert", "--key", "-E", "-D", "--dump-header", "-c", "--cookie-jar", "--resolve", "-K", "--config",
-     "--interface", "--limit-rate"}
-)  # fmt: skip
+_LONG_NAMES = """
+    abstract-unix-socket alt-svc aws-sigv4 cacert capath cert cert-type ciphers config connect-timeout connect-to
+    continue-at cookie-jar create-file-mode crlfile curves delegation dns-interface dns-ipv4-addr dns-ipv6-addr
+    dns-servers doh-url dump-header ech egd-file engine etag-compare etag-save expect100-timeout ftp-account
+    ftp-method ftp-port happy-eyeballs-timeout-ms haproxy-clientip hostpubmd5 hostpubsha256 hsts interface ip-tos
+    ipfs-gateway keepalive-cnt keepalive-time key key-type krb libcurl limit-rate local-port login-options mail-auth
+    mail-from mail-rcpt max-filesize max-redirs netrc-file noproxy output output-dir parallel-max pass pinnedpubkey
+    postquote preproxy prequote proto proto-default proto-redir proxy proxy-cacert proxy-capath proxy-cert
+    proxy-cert-type proxy-ciphers proxy-crlfile proxy-header proxy-key proxy-key-type proxy-pass proxy-pinnedpubkey
+    proxy-service-name proxy-tls13-ciphers proxy-tlsauthtype proxy-tlspassword proxy-tlsuser proxy-user proxy1.0
+    pubkey quote random-file rate request-target resolve retry retry-delay retry-max-time sasl-authzid service-name
+    socks4 socks4a socks5 socks5-gssapi-service socks5-hostname speed-limit speed-time stderr telnet-option
+    tftp-blksize time-cond tls-max tls13-ciphers tlsauthtype tlspassword tlsuser trace trace-ascii trace-config
+    unix-socket variable vlan-priority write-out
+"""
+_LEFT_OUT_VALUE = frozenset(f"-{letter}" for letter in "CDEKPQUYchotwxyz") | {
+    f"--{name}" for name in _LONG_NAMES.split()
+}
+"""All others of curl's options that take a value: without it the value would pass for an address."""
+_VARIABLE = re.compile(r"(?<!\\)\$\{?([A-Za-z_][A-Za-z0-9_]*)")
+_QUOTED = re.compile(r"'[^']*'")
+_SEVERAL = re.compile(r"\{[^{}]*,[^{}]*\}|\[\w+-\w+(?::\d+)?\]")
 _SHELL = frozenset({"|", "||", "|&", ";", "&", "&&", ">", ">>", "<", "<<<", "2>", "2>&1", "&>"})
 
 
@@ -48,6 +72,7 @@ class Command:
     head: bool = False
     upload: bool = False
     timeout: float | None = None
+    globoff: bool = False
 
     @property
     def url(self) -> str:
@@ -61,11 +86,18 @@ def parsed(command: str, report: Report) -> Command:
     Raises:
         NotImported: it is no curl command, or more than one, or names no address or several.
     """
-    text = command.strip().removeprefix("$ ")
+    text = _joined(command.strip().removeprefix("$ "))
     if "$'" in text:
         text = re.sub(r"\$'((?:[^'\\]|\\.)*)'", _ansi, text, flags=re.DOTALL)
+    for name in dict.fromkeys(_VARIABLE.findall(_QUOTED.sub("", text))):
+        report.add(
+            "warning",
+            "variable",
+            "curl",
+            f"${name} is a variable of the shell and is not read; put its value.",
+        )
     try:
-        words = shlex.split(text.replace("\\\r\n", " ").replace("\\\n", " "))
+        words = shlex.split(text)
     except ValueError as error:
         raise NotImported(f"the command cannot be read: {error}; a quote is not closed.") from None
     if not words or words[0].rpartition("/")[2] not in ("curl", "curl.exe"):
@@ -76,8 +108,20 @@ def parsed(command: str, report: Report) -> Command:
     if not made.urls:
         raise NotImported("the command names no URL.")
     if len(made.urls) > 1:
-        raise NotImported(f"the command names {len(made.urls)} addresses; import one command for each.")
+        raise NotImported(
+            f"the command names {len(made.urls)} addresses; import one command for each, and put values with spaces in quotes."
+        )
+    if not made.globoff and (several := _SEVERAL.search(made.url)):
+        raise NotImported(f"curl makes several addresses of {several[0]!r}; give one of them.")
     return made
+
+
+def _joined(text: str) -> str:
+    """One line of a POSIX shell: browsers also write commands for Windows, with carets, and PowerShell has backticks."""
+    if re.search(r'\^(?:"|\r?\n)', text):
+        text = re.sub(r"\^\s*?\r?\n", " ", text)
+        text = re.sub(r"\^(.)", r"\1", text)
+    return re.sub(r"[\\`][ \t]*\r?\n", " ", text)
 
 
 def _ansi(found: re.Match[str]) -> str:
@@ -95,6 +139,8 @@ def _options(words: list[str]) -> Iterator[tuple[str, str]]:
     """Options with their values; the URL is the option `url`."""
     rest = iter(words)
     for word in rest:
+        if word == "#":  # a comment until the end
+            return
         if word in _SHELL:
             raise NotImported(
                 f"{word!r} and what follows is no part of a curl command; give the one command alone."
@@ -179,9 +225,11 @@ def _header(made: Command, value: str, report: Report) -> None:
 _TAKEN: dict[str, Any] = {
     "url": lambda made, value: made.urls.append(value), "method": _set("method"), "user": _set("user"), "timeout": _seconds,
     "get": lambda made, _: setattr(made, "get", True), "head": lambda made, _: setattr(made, "head", True),
+    "globoff": lambda made, _: setattr(made, "globoff", True),
     "url-query": lambda made, value: made.query.append(value),
     "form": lambda made, value: made.form.append((*_named(value), True)),
     "form-string": lambda made, value: made.form.append((*_named(value), False)),
+    "range": lambda made, value: made.headers.append(("Range", f"bytes={value}")),
     "agent": lambda made, value: made.headers.append(("User-Agent", value)),
     "referer": lambda made, value: made.headers.append(("Referer", value)),
     "cookie": lambda made, value: made.headers.append(("Cookie", value)),

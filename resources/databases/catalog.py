@@ -116,7 +116,8 @@ RIGHTS: dict[Dialect, str] = {
                pg_has_role(current_user, 'pg_read_server_files', 'USAGE') AS reads_files,
                pg_has_role(current_user, 'pg_write_server_files', 'USAGE') AS writes_files,
                pg_has_role(current_user, 'pg_execute_server_program', 'USAGE') AS runs_programs,
-               (SELECT count(*) FROM pg_catalog.pg_class c WHERE c.relowner = r.oid AND c.relkind IN ('r', 'p')) AS owned
+               (SELECT count(*) FROM pg_catalog.pg_class c WHERE c.relowner = r.oid AND c.relkind IN ('r', 'p')
+                  AND c.oid >= 16384) AS owned  -- those below are the server's own catalogues
         FROM pg_catalog.pg_roles r WHERE r.rolname = current_user""",
     "mysql": """
         SELECT version() AS version, privilege_type AS privilege FROM information_schema.user_privileges

@@ -36,6 +36,8 @@ _HTML = re.compile(rb"^\s*(?:<\?xml[^>]*>\s*)?(?:<!--.*?-->\s*)*<(?:!doctype\s+h
 _MAIL = re.compile(rb"\A(?:[A-Za-z][A-Za-z0-9-]*:[^\n]*\r?\n(?:[ \t][^\n]*\r?\n)*){2,}", re.MULTILINE)
 _MAIL_FIELDS = re.compile(rb"^(?:from|to|subject|date|message-id|mime-version|received):", re.IGNORECASE | re.MULTILINE)  # fmt: skip
 _HEAD = 4096
+_MARKS = (b"\xff\xfe", b"\xfe\xff", b"\x00\x00\xfe\xff")
+"""Of UTF-16 and UTF-32, texts that have zero bytes."""
 _KNOWN = "pdf, docx, pptx, xlsx, odt, html, md, csv, txt, epub and eml can be read"
 
 
@@ -82,7 +84,7 @@ def _claimed(name: str, media_type: str) -> str | None:
 
 
 def _is_binary(head: bytes) -> bool:
-    if head.startswith((b"\xff\xfe", b"\xfe\xff")):  # UTF-16 with its mark
+    if head.startswith(_MARKS):
         return False
     return b"\0" in head
 

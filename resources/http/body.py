@@ -45,7 +45,10 @@ def json_body(value: Any) -> Encoded:
     """
     try:
         content = orjson.dumps(value)
+        exact = b"null" not in content  # it writes NaN and infinities as null, without a word
     except TypeError:  # integers beyond 64 bits are JSON too
+        exact = False
+    if not exact:
         try:
             content = json.dumps(value, ensure_ascii=False, allow_nan=False, separators=(",", ":")).encode()
         except (TypeError, ValueError, RecursionError) as error:

@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Any
 import orjson
 
 from interlace.engine.errors import NodeError
+from interlace.engine.json_text import STRICT
 from interlace.resources.http.url import Query
 
 if TYPE_CHECKING:
@@ -150,7 +151,7 @@ class HttpResponse:
             ):  # the slower reader knows more encodings, and says what is wrong
                 return orjson.loads(self.body)
         try:
-            return json.loads(_json_text(self.body, content_type), parse_constant=_no_constant)
+            return json.loads(_json_text(self.body, content_type), **STRICT)
         except (ValueError, RecursionError) as error:
             raise NodeError(
                 f"{self.url} answered with something that is no JSON ({error}): {self.excerpt()!r}; "
@@ -199,7 +200,3 @@ def _json_text(body: bytes, content_type: str) -> str:
     return (
         body.decode(json.detect_encoding(body)) if _is_utf8(content_type) else decode_text(body, content_type)
     )
-
-
-def _no_constant(name: str) -> Any:
-    raise ValueError(f"{name} is not allowed in JSON")

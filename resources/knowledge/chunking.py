@@ -226,11 +226,19 @@ def _common(pieces: list[_Piece]) -> tuple[str, ...]:
     return path
 
 
+def _mostly(pieces: list[_Piece]) -> tuple[str, ...]:
+    """The headings that the most of the text stands under."""
+    sizes: dict[tuple[str, ...], int] = {}
+    for piece in pieces:
+        sizes[piece.place.path] = sizes.get(piece.place.path, 0) + len(piece.text)
+    return max(sizes, key=sizes.__getitem__)
+
+
 def _span(pieces: list[_Piece]) -> dict[str, Any]:
     first, last = pieces[0].place, pieces[-1].place
     found = first.as_json()
     found.pop("path", None)
-    path = _common(pieces) or last.path
+    path = _common(pieces) or _mostly(pieces)
     if path:
         found["path"] = list(path)
     if first.page is not None and last.page != first.page:

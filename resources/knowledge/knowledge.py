@@ -133,8 +133,8 @@ class KnowledgeBases:
     async def remove(self, name: str, *, by: Principal) -> None:
         """Remove a knowledge base with all its documents."""
         found = await self._store.resources.find(KIND, name, by=by)
-        await self._store.resources.remove(found.id, by=by)
-        await self._store.knowledge.clear(found.id)
+        along = await self._store.knowledge.clearing(found.id)
+        await self._store.resources.remove(found.id, by=by, along=along)
         self._indexes.pop(found.id, None)
 
     async def reindex(self, name: str, *, by: Principal) -> None:

@@ -52,6 +52,11 @@ class Argument(BaseModel):
                 raise ValueError(f"the pattern is not one of RE2: {error}") from error
         return self
 
+    @property
+    def allowed(self) -> str:
+        """What is accepted, in words."""
+        return f"one of {', '.join(self.choices)}" if self.choices else f"a match of {self.pattern}"
+
     def accepts(self, value: str) -> bool:
         """Whether a value may be given; one that starts with a dash would be read as an option."""
         if value.startswith("-") or "\0" in value:
@@ -96,14 +101,13 @@ class Entry(BaseModel):
         for name, argument in self.arguments.items():
             value = values.get(name, argument.default)
             if value is None:
-                raise NodeError(f"the argument {name!r} is missing", kind="mcp_definition")
-            if not argument.accepts(value):
-                allowed = (
-                    f"one of {', '.join(argument.choices)}"
-                    if argument.choices
-                    else f"a match of {argument.pattern}"
+                raise NodeError(
+                    f"the argument {name!r} is missing: it has to be {argument.allowed}; give it under `arguments`"
+                    f" in the definition, or by `--set {name}=…`",
+                    kind="mcp_definition",
                 )
-                raise NodeError(f"the argument {name!r} has to be {allowed}", kind="mcp_definition")
+            if not argument.accepts(value):
+                raise NodeError(f"the argument {name!r} has to be {argument.allowed}", kind="mcp_definition")
             filled[name] = value
         unknown = sorted(set(values) - set(self.arguments))
         if unknown:

@@ -130,18 +130,19 @@ class Connection:
         await program.wait()
         self.ended = True
 
-    async def open(self) -> Greeting:
-        """Begin the session.
+    async def open(self, *, within: float | None = None) -> Greeting:
+        """Begin the session. `within` is how many seconds that may take, where a person has to agree first.
 
         Raises:
             SessionLost: the server cannot be reached, ended at once, or speaks something else.
         """
         self._task = asyncio.create_task(self._hold(), name=f"mcp {self._name}")
+        limit = CONNECT_S if within is None else within
         try:
-            async with asyncio.timeout(CONNECT_S):
+            async with asyncio.timeout(limit):
                 client = await asyncio.shield(self._ready)
         except TimeoutError as error:
-            lost = SessionLost(self._told(f"did not answer within {CONNECT_S:g} s"), sent=False)
+            lost = SessionLost(self._told(f"did not answer within {limit:g} s"), sent=False)
             await self.close()
             raise lost from error
         except BaseException:

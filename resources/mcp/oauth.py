@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Awaitable, Callable
+from collections.abc import Awaitable, Callable, Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Final
 from urllib.parse import parse_qs, urlsplit
@@ -28,6 +29,40 @@ CONSENT_S: Final = 600.0
 _REDIRECT_S: Final = 30.0
 
 
+Hide = Callable[[str, str], None]
+
+
+class Listeners:
+    """Who is using a server now. A session is shared, and its tokens may be renewed in anybody's call: all are told."""
+
+    def __init__(self) -> None:
+        self._told: dict[str, list[Hide]] = {}
+
+    @contextmanager
+    def hearing(self, server_id: str, hide: Hide | None) -> Iterator[None]:
+        """Tell `hide` what is renewed meanwhile."""
+        if hide is None:
+            yield
+            return
+        told = self._told.setdefault(server_id, [])
+        told.append(hide)
+        try:
+            yield
+        finally:
+            told.remove(hide)
+            if not told:
+                self._told.pop(server_id, None)
+
+    def of(self, server_id: str) -> Hide:
+        """What passes a server's tokens on to all who use it then."""
+
+        def tell(name: str, value: str) -> None:
+            for hide in self._told.get(server_id, ()):
+                hide(name, value)
+
+        return tell
+
+
 class StoredTokens:
     """Tokens and client registration of one server, as the SDK keeps them, in secrets of the resource.
 
@@ -35,7 +70,7 @@ class StoredTokens:
         secrets: the secret store.
         resource: the server.
         redirect_uri: where the browser is to come back to; then a person agrees anew, as a client registered for it.
-        hide: told the tokens, so that a run keeps them out of what it records.
+        hide: told the tokens, so that the runs that use them keep them out of what they record.
     """
 
     def __init__(
@@ -44,7 +79,7 @@ class StoredTokens:
         resource: Resource,
         *,
         redirect_uri: str | None = None,
-        hide: Callable[[str, str], None] | None = None,
+        hide: Hide | None = None,
     ) -> None:
         self._hide = hide
         self._secrets = secrets
@@ -216,6 +251,8 @@ class Consents:
         Raises:
             NodeError: the server cannot be reached, or does not ask for authorization (`mcp_error`).
         """
+        from mcp.client.auth import OAuthFlowError  # noqa: PLC0415 - slow to import
+
         loop = asyncio.get_running_loop()
         address: asyncio.Future[str] = loop.create_future()
         answer: asyncio.Future[AuthorizationCodeResult] = loop.create_future()
@@ -225,8 +262,11 @@ class Consents:
                 address.set_result(url)
 
         async def consent() -> AuthorizationCodeResult:
-            async with asyncio.timeout(CONSENT_S):
-                return await answer
+            try:
+                async with asyncio.timeout(CONSENT_S):
+                    return await answer
+            except TimeoutError:
+                raise OAuthFlowError(f"nobody agreed within {CONSENT_S / 60:g} minutes") from None
 
         auth = authorization(server, storage, redirect_uri=redirect_uri, redirect=redirect, consent=consent)
         task = asyncio.ensure_future(connect(auth))

@@ -84,13 +84,13 @@ class McpPool:
         self._faults: OrderedDict[str, tuple[float, str]] = OrderedDict()
         self._sweeper: asyncio.Task[None] | None = None
 
-    async def greeting(self, target: Target) -> Greeting:
-        """Connect, and give what the server says of itself.
+    async def greeting(self, target: Target, *, within: float | None = None) -> Greeting:
+        """Connect, and give what the server says of itself. `within`: as for `Connection.open`.
 
         Raises:
             NodeError: as `call`.
         """
-        slot = await self._connected(target)
+        slot = await self._connected(target, within=within)
         assert slot.greeting is not None
         return slot.greeting
 
@@ -159,7 +159,7 @@ class McpPool:
             raise SessionLost(f"the session with the MCP server {target.name!r} was just ended", sent=False)
         return slot, slot.connection
 
-    async def _connected(self, target: Target) -> _Slot:
+    async def _connected(self, target: Target, *, within: float | None = None) -> _Slot:
         slot = self._slots.setdefault(target.key, _Slot())
         async with slot.lock:
             if slot.connection is None or slot.connection.ended:
@@ -167,7 +167,7 @@ class McpPool:
                     await slot.connection.close()
                 slot.connection = self._connection(target)
                 try:
-                    slot.greeting = await slot.connection.open()
+                    slot.greeting = await slot.connection.open(within=within)
                 except BaseException as error:
                     slot.connection = None
                     if isinstance(error, NodeError):

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Callable, Collection, Mapping
+from collections.abc import AsyncIterator, Collection, Mapping
+from contextlib import asynccontextmanager
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
@@ -12,15 +13,16 @@ from interlace.engine.errors import NodeError
 from interlace.engine.principal import Principal
 from interlace.resources.lookup import usable
 from interlace.resources.mcp.catalog import Catalog
-from interlace.resources.mcp.connection import Greeting, Progress
+from interlace.resources.mcp.connection import CONNECT_S, Greeting, Progress
 from interlace.resources.mcp.definition import HttpServer, McpServer, StdioServer, read_definition
-from interlace.resources.mcp.oauth import Consents, StoredTokens, authorization
+from interlace.resources.mcp.oauth import CONSENT_S, Consents, Hide, Listeners, StoredTokens, authorization
 from interlace.resources.mcp.pool import McpPool, Target
 from interlace.resources.mcp.result import McpResult
 from interlace.resources.mcp.tools import McpTool, Trust, compare, pick
 from interlace.resources.secrets import Secrets, add_resource, reveal_in, update_resource
 from interlace.store import Store
 from interlace.store.errors import ForbiddenError
+from interlace.store.ids import uuid7
 from interlace.store.mcp_tools import AcceptedTool
 from interlace.store.resources import Resource, Visibility
 
@@ -28,7 +30,6 @@ if TYPE_CHECKING:
     import httpx2
 
 KIND = "mcp_server"
-Hide = Callable[[str, str], None]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -55,6 +56,7 @@ class McpServers:
         self._secrets = secrets
         self._pool = pool
         self._consents = Consents()
+        self._listeners = Listeners()
 
     @property
     def catalog(self) -> Catalog:
@@ -135,9 +137,9 @@ class McpServers:
             NotFoundError: no such server for `by`.
             NodeError: as `McpPool.call`.
         """
-        resource, target = await self._target(name, by, hide=hide)
-        greeting = await self._pool.greeting(target)
-        tools = await self._pool.tools(target)
+        async with self._using(name, by, hide=hide) as (resource, target):
+            greeting = await self._pool.greeting(target)
+            tools = await self._pool.tools(target)
         accepted = await self._store.mcp_tools.of(resource.id)
         if not accepted:
             await self._accept(resource, tools.values(), by=by)
@@ -154,9 +156,9 @@ class McpServers:
             ForbiddenError: `by` may use the server and not change it.
             NodeError: `tool_not_found`; as `McpPool.call`.
         """
-        resource, target = await self._target(name, by, hide=hide)
-        await self._store.resources.writable(resource.id, by=by)
-        offered = await self._pool.tools(target)
+        async with self._using(name, by, hide=hide) as (resource, target):
+            await self._store.resources.writable(resource.id, by=by)
+            offered = await self._pool.tools(target)
         chosen = offered.values() if tools is None else [pick(offered, tool, resource.name) for tool in tools]
         await self._accept(resource, chosen, by=by, offered=offered if tools is None else None)
         return await self.connect(name, by=by, hide=hide)
@@ -168,8 +170,8 @@ class McpServers:
             ForbiddenError: `by` may use the server and not change it.
             NodeError: the server uses no OAuth, or cannot be reached.
         """
-        resource, target = await self._target(name, by, authorizing=True)
-        await self._store.resources.writable(resource.id, by=by)
+        async with self._using(name, by, authorizing=True) as (resource, target):
+            await self._store.resources.writable(resource.id, by=by)
         server = target.server
         if not isinstance(server, HttpServer) or server.oauth is None:
             raise NodeError(
@@ -178,8 +180,11 @@ class McpServers:
         storage = StoredTokens(self._secrets, resource, redirect_uri=redirect_uri)
 
         async def connect(auth: httpx2.Auth) -> Greeting:
-            await self._pool.forget(resource.id)
-            return await self._pool.greeting(replace(target, auth=auth))
+            # In a session of its own: calls, and another consent, do not wait for the person.
+            own = replace(target, auth=auth, key=f"{target.key}:{uuid7()}")
+            greeting = await self._pool.greeting(own, within=CONSENT_S + CONNECT_S)
+            await self._pool.forget(resource.id)  # the next calls begin with the new tokens
+            return greeting
 
         return await self._consents.begin(
             server, storage, connect, redirect_uri=redirect_uri, user_id=by.user_id
@@ -230,17 +235,17 @@ class McpServers:
                 accepted; as `McpPool.call`.
         """
         await usable(self._store.resources, KIND, name, by=by)
-        resource, target = await self._target(name, by, hide=hide)
-        await self._hold(resource, target, tool, by)
-        outcome = "failed"
-        try:
-            result = await self._pool.call(target, tool, arguments, progress=progress, depth=depth)
-            outcome = "error" if result.is_error else "ok"
-        finally:
-            await self._store.audit.record(
-                by, "mcp.call", KIND, resource.id, name=resource.name, org_id=resource.org_id,
-                detail={"tool": tool, "outcome": outcome},
-            )  # fmt: skip
+        async with self._using(name, by, hide=hide) as (resource, target):
+            await self._hold(resource, target, tool, by)
+            outcome = "failed"
+            try:
+                result = await self._pool.call(target, tool, arguments, progress=progress, depth=depth)
+                outcome = "error" if result.is_error else "ok"
+            finally:
+                await self._store.audit.record(
+                    by, "mcp.call", KIND, resource.id, name=resource.name, org_id=resource.org_id,
+                    detail={"tool": tool, "outcome": outcome},
+                )  # fmt: skip
         return result
 
     async def effects(self, name: str, tool: str, *, by: Principal) -> Effects:
@@ -277,17 +282,20 @@ class McpServers:
                 kind="tool_changed",
             )
 
-    async def _target(
-        self,
-        name: str,
-        by: Principal,
-        *,
-        hide: Hide | None = None,
-        authorizing: bool = False,
-    ) -> tuple[Resource, Target]:
+    @asynccontextmanager
+    async def _using(
+        self, name: str, by: Principal, *, hide: Hide | None = None, authorizing: bool = False
+    ) -> AsyncIterator[tuple[Resource, Target]]:
+        """A server to be used; `hide` is told its secrets, and the tokens that are renewed meanwhile."""
         resource = await self._store.resources.find(KIND, name, by=by)
         if not resource.active:
             raise NodeError(f"the MCP server {resource.name!r} is switched off", kind="mcp_unavailable")
+        with self._listeners.hearing(resource.id, hide):
+            yield resource, await self._target(resource, by, hide=hide, authorizing=authorizing)
+
+    async def _target(
+        self, resource: Resource, by: Principal, *, hide: Hide | None, authorizing: bool
+    ) -> Target:
         revealed = await reveal_in(
             resource.definition, secrets=self._secrets, by=by, resource=resource, hide=hide
         )
@@ -295,7 +303,7 @@ class McpServers:
         mark = hashlib.sha256(repr(sorted(revealed.items(), key=str)).encode()).hexdigest()[:16]
         auth = None
         if isinstance(server, HttpServer) and server.oauth is not None:
-            tokens = StoredTokens(self._secrets, resource, hide=hide)
+            tokens = StoredTokens(self._secrets, resource, hide=self._listeners.of(resource.id))
             await tokens.tell()
             by_person = server.oauth.grant == "authorization_code"
             if by_person and not authorizing and not await tokens.are_there():
@@ -305,7 +313,7 @@ class McpServers:
                     kind="mcp_unauthorized",
                 )
             auth = authorization(server, tokens)
-        return resource, Target(key=f"{resource.id}:{mark}", name=resource.name, server=server, auth=auth)
+        return Target(key=f"{resource.id}:{mark}", name=resource.name, server=server, auth=auth)
 
 
 def _reach(definition: Mapping[str, Any]) -> tuple[Any, ...]:

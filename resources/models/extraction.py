@@ -7,13 +7,15 @@ import re
 from collections.abc import Iterator
 from typing import Any, Final
 
+from interlace.engine.json_text import STRICT
+
 _THOUGHT: Final = re.compile(r"<think(?:ing)?>.*?</think(?:ing)?>", re.DOTALL)
 _FENCE: Final = re.compile(r"```[A-Za-z]*[ \t]*\n?(.*?)```", re.DOTALL)
 _TAG: Final = re.compile(r"<(tool_call|json|answer|output)>(.*?)</\1>", re.DOTALL)
 _START: Final = re.compile(r"[{\[]")
 _TRIES: Final = 50
 """Places at which JSON is looked for within a text."""
-_DECODER: Final = json.JSONDecoder(strict=False)
+_DECODER: Final = json.JSONDecoder(strict=False, **STRICT)
 
 
 def candidates(text: str) -> Iterator[Any]:

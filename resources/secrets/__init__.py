@@ -10,7 +10,6 @@ from interlace.resources.secrets.binding import (
     SecretField,
     SecretRef,
     add_resource,
-    bind,
     reveal_in,
     update_resource,
 )
@@ -25,7 +24,6 @@ __all__ = [
     "Secrets",
     "Snapshot",
     "add_resource",
-    "bind",
     "reveal_in",
     "update_resource",
 ]

@@ -11,10 +11,11 @@ from pydantic import BaseModel, ConfigDict, Field
 from interlace.engine.principal import Principal
 from interlace.resources.secrets.secrets import Secrets
 from interlace.store import Store
-from interlace.store.errors import ForbiddenError
+from interlace.store.errors import ForbiddenError, NotFoundError
 from interlace.store.ids import uuid7
 from interlace.store.resources import Resource, Visibility
-from interlace.store.visibility import scopes_of
+from interlace.store.secrets import SecretRow
+from interlace.store.visibility import scope_of, scopes_of
 
 
 class SecretRef(BaseModel):
@@ -36,7 +37,7 @@ SecretField: TypeAlias = Annotated[SecretRef | str, SecretMarker()]
 """The type of a field that may hold a secret: a reference, or plain text that is moved into the store."""
 
 
-async def bind(
+async def _sealed(
     definition: BaseModel,
     *,
     secrets: Secrets,
@@ -44,13 +45,13 @@ async def bind(
     kind: str,
     resource_id: str,
     scope: str,
-) -> dict[str, Any]:
-    """The definition as it is stored: plain texts of `SecretField`s are set as secrets of the resource, and named.
+) -> tuple[dict[str, Any], list[SecretRow]]:
+    """The definition as it is stored, and the plain texts of its `SecretField`s as the secrets that it names then.
 
-    Fields may be in nested models, lists and mappings, and optional. Empty texts are left as they are. Whether `by` may
-    change the resource is decided before; `scope` is the resource's.
+    Fields may be in nested models, lists and mappings, and optional. Empty texts are left as they are.
 
     Raises:
+        ConflictError: a text is too long.
         SecretKeyError: the master key is missing or wrong.
     """
     plain: dict[str, str] = {}
@@ -62,9 +63,11 @@ async def bind(
 
     data = definition.model_dump(mode="json", by_alias=True, exclude_none=True)
     _walk(definition, data, "", name_of)
-    for name, value in plain.items():
-        await secrets.put(name, value, by=by, resource_id=resource_id, scope=scope)
-    return data
+    rows = [
+        await secrets.sealed(name, value, by=by, scope=scope, resource_id=resource_id)
+        for name, value in plain.items()
+    ]
+    return data, rows
 
 
 async def reveal_in(
@@ -115,19 +118,16 @@ async def add_resource(
     org_id: str | None = None,
     visibility: Visibility = "private",
 ) -> Resource:
-    """Store a new resource with its secret fields bound; raises as `ResourceRepository.add` and `bind`."""
+    """Store a new resource and its secrets, both or neither; raises as `ResourceRepository.add` and `_sealed`."""
+    if org_id is not None and org_id not in by.org_ids:
+        raise NotFoundError(f"no organisation {org_id!r}")
     resource_id = uuid7()
-    hollow = definition.model_dump(mode="json", by_alias=True, exclude_none=True)
-    _walk(definition, hollow, "", lambda path, _: {"secret": f"{kind}/{resource_id}/{path}"})
-    added = await store.resources.add(
-        kind, name, hollow, by=by, org_id=org_id, visibility=visibility, resource_id=resource_id
-    )
-    try:
-        await bind(definition, secrets=secrets, by=by, kind=kind, resource_id=resource_id, scope=added.scope)
-    except BaseException:
-        await store.resources.remove(added.id, by=by)
-        raise
-    return added
+    data, rows = await _sealed(
+        definition, secrets=secrets, by=by, kind=kind, resource_id=resource_id, scope=scope_of(by.user_id, org_id)
+    )  # fmt: skip
+    return await store.resources.add(
+        kind, name, data, by=by, org_id=org_id, visibility=visibility, resource_id=resource_id, secret_rows=rows
+    )  # fmt: skip
 
 
 async def update_resource(
@@ -141,7 +141,7 @@ async def update_resource(
     name: str | None = None,
     expected_version: int | None = None,
 ) -> Resource:
-    """Change a stored resource; secret fields that hold references keep what they name.
+    """Change a stored resource and its secrets, both or neither; secret fields that hold references keep what they name.
 
     `reach` gives what of a definition says where its secrets are sent. Where that changes, no secret may be kept: who
     may change a shared address has not seen the secret, and would have it sent to a place of their own.
@@ -149,7 +149,7 @@ async def update_resource(
     Raises:
         ForbiddenError: a kept secret would be sent elsewhere, a secret is named that is not theirs; or `by` may not change
             the resource.
-    Otherwise as `ResourceRepository.update` and `bind`.
+    Otherwise as `ResourceRepository.update` and `_sealed`.
     """
     before = await store.resources.writable(resource_id, by=by)
     hollow = definition.model_dump(mode="json", by_alias=True, exclude_none=True)
@@ -162,11 +162,11 @@ async def update_resource(
             f"where {before.kind} {before.name!r} is reached changes, and what is kept for the place before is not sent to"
             f" another one: give {', '.join(kept)} again"
         )
-    data = await bind(
+    data, rows = await _sealed(
         definition, secrets=secrets, by=by, kind=before.kind, resource_id=before.id, scope=before.scope
     )
     return await store.resources.update(
-        resource_id, by=by, name=name, definition=data, expected_version=expected_version
+        resource_id, by=by, name=name, definition=data, expected_version=expected_version, secret_rows=rows
     )
 
 

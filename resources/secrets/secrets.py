@@ -79,20 +79,31 @@ class Secrets:
             raise ConflictError(
                 f"{name!r} cannot be the name of a secret: letters, digits and _, not a digit first, at most 100"
             )
-        if not value or len(value) > MAX_CHARACTERS:
-            raise ConflictError(f"the value of secret {name!r} must have 1 to {MAX_CHARACTERS:,} characters")
         if org_id is not None:
             self._check_org(org_id, by, admin=resource_id is None)
         if scope is None or resource_id is None:
             scope = scope_of(by.user_id, org_id)
+        row = await self.sealed(name, value, by=by, scope=scope, resource_id=resource_id)
+        await self._store.secrets.put(row, by=by)
+
+    async def sealed(
+        self, name: str, value: str, *, by: Principal, scope: str, resource_id: str | None
+    ) -> SecretRow:
+        """A secret as it is written, by somebody else together with what it belongs to.
+
+        Raises:
+            ConflictError: the value cannot be used.
+            SecretKeyError: the master key is missing or wrong.
+        """
+        if not value or len(value) > MAX_CHARACTERS:
+            raise ConflictError(f"the value of secret {name!r} must have 1 to {MAX_CHARACTERS:,} characters")
         key_id, key = await self._data_key(scope)
         now = time.time()
         ciphertext = envelope.encrypt(key, value, scope=scope, name=name, resource_id=resource_id)
-        row = SecretRow(
+        return SecretRow(
             scope=scope, name=name, resource_id=resource_id, key_id=key_id, ciphertext=ciphertext, created_by=by.user_id,
             created_at=now, updated_at=now,
         )  # fmt: skip
-        await self._store.secrets.put(row, by=by)
 
     async def reveal(
         self, name: str, *, by: Principal, org_id: str | None = None, resource: Resource | None = None

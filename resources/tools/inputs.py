@@ -7,6 +7,7 @@ from typing import Any
 
 from interlace.engine.conversion import parse
 from interlace.engine.errors import NodeError
+from interlace.engine.json_text import STRICT
 from interlace.resources.tools.folder import RunFolders, folder_of
 from interlace.resources.tools.tool import ToolContext
 
@@ -17,7 +18,7 @@ def value_of(data: Any) -> Any:
     """A value; a text that is a JSON list or object is what it stands for, for models write their data so."""
     if isinstance(data, str) and data.lstrip()[:1] in ("{", "["):
         try:
-            return json.loads(data)
+            return json.loads(data, **STRICT)
         except ValueError:
             return data
     return data

@@ -13,6 +13,7 @@ from interlace.server.cli.output import JsonFlag, emit_json, note, run_async, ta
 if TYPE_CHECKING:
     from interlace.engine.principal import Principal
     from interlace.flows.platform import Platform
+    from interlace.resources.mcp.catalog import Entry
 
 app = typer.Typer(help="MCP servers: kept, looked at, called.", no_args_is_help=True)
 Server = Annotated[str, typer.Argument(help="Name or id of an MCP server.")]
@@ -32,17 +33,25 @@ def _work(work: Callable[[Platform, Principal], Awaitable[Any]], *, as_json: boo
 
 
 @app.command("add")
-def add(
+def add(  # noqa: PLR0917 - one for each option
     name: Annotated[str, typer.Argument(help="How it is called.")],
     url: Annotated[str | None, typer.Option(help="Endpoint of a server over HTTP.")] = None,
     catalog: Annotated[
         str | None, typer.Option(help="Entry of the operator's catalogue of programs.")
+    ] = None,
+    given: Annotated[
+        list[str] | None,
+        typer.Option("--set", help="name=value: an argument of the catalogue's entry. May be repeated."),
     ] = None,
     file: Annotated[Path | None, typer.Option(help="A definition in YAML or JSON.")] = None,
     as_json: JsonFlag = False,
 ) -> None:
     """Keep an MCP server; nothing is started or connected."""
     definition = _definition(url, catalog, file)
+    if given:
+        if catalog is None:
+            raise typer.BadParameter("--set goes with --catalog")
+        definition["arguments"] = dict(_pair(entry) for entry in given)
 
     async def work(opened: Platform, by: Principal) -> dict[str, Any]:
         from interlace.server.resources import resource_json
@@ -53,6 +62,13 @@ def add(
     emit_json(added) if as_json else note(
         f"✓ {name} is kept; `interlace mcp connect {name}` looks at its tools"
     )
+
+
+def _pair(entry: str) -> tuple[str, str]:
+    name, equals, value = entry.partition("=")
+    if not equals or not name:
+        raise typer.BadParameter(f"--set {entry!r}: write name=value")
+    return name, value
 
 
 def _definition(url: str | None, catalog: str | None, file: Path | None) -> dict[str, Any]:
@@ -104,13 +120,18 @@ def list_servers(as_json: JsonFlag = False) -> None:
 def catalog(as_json: JsonFlag = False) -> None:
     """The programs that the operator's catalogue offers."""
 
-    async def work(opened: Platform, _: Principal) -> dict[str, str]:
-        return {name: entry.description for name, entry in opened.mcp.catalog.servers.items()}
+    async def work(opened: Platform, _: Principal) -> dict[str, Entry]:
+        return dict(opened.mcp.catalog.servers)
 
     found = _work(work, as_json=as_json)
-    emit_json(found) if as_json else table(
-        ["name", "description"], sorted(found.items()), empty="No programs."
-    )
+    if as_json:
+        emit_json({name: entry.description for name, entry in found.items()})
+        return
+    rows = [
+        (name, "; ".join(f"{key}: {argument.allowed}" for key, argument in entry.arguments.items()), entry.description)
+        for name, entry in sorted(found.items())
+    ]  # fmt: skip
+    table(["name", "arguments", "description"], rows, empty="No programs.")
 
 
 @app.command("connect")

@@ -183,6 +183,34 @@ def test_too_deep_is_a_problem_wherever_the_stack_ends(schema: dict[str, Any]) -
         assert "nested too deep" in found[0].message
 
 
+@pytest.mark.parametrize(
+    ("schema", "wrong"),
+    [
+        ({"allOf": [{"properties": {"a": {}}}], "properties": {"b": {}}}, ["c", "d"]),
+        ({"$ref": "#/$defs/base", "$defs": {"base": {"properties": {"a": {}, "c": {}}}}}, ["b", "d"]),
+        ({"if": {"properties": {"a": {"const": 1}}}, "then": {"properties": {"c": {}}}, "else": {"properties": {"d": {}}}}, ["b", "d"]),
+        ({"anyOf": [{"properties": {"b": {"type": "string"}}}, {"properties": {"d": {}}}]}, ["a", "b", "c"]),
+        ({"patternProperties": {"[ab]": {}}, "dependentSchemas": {"a": {"properties": {"c": {}}}}}, ["d"]),
+    ],
+)  # fmt: skip
+def test_unevaluated_fields_are_blamed_and_no_others(schema: dict[str, Any], wrong: list[str]) -> None:
+    value = {"a": 1, "b": 2, "c": 3, "d": 4}
+    found = problems_of({**schema, "unevaluatedProperties": False}, value, "inputs")
+    assert [(p.field, p.message) for p in found] == [
+        (f"inputs.{name}", "is not expected here.") for name in wrong
+    ]
+    found = problems_of({**schema, "unevaluatedProperties": {"type": "string"}}, value, "inputs")
+    assert [p.field for p in found] == [f"inputs.{name}" for name in wrong]
+    assert all(p.message.startswith("must be a text, got number") for p in found)
+
+
+def test_patterns_beside_unevaluated_fields_take_no_exponential_time() -> None:
+    schema = {"patternProperties": {"^(a+)+$": {}}, "unevaluatedProperties": False}
+    name = "a" * 40 + "!"
+    found = problems_of(schema, {name: 1}, "inputs")
+    assert [p.message for p in found] == ["is not expected here."]
+
+
 def _deeper(levels: int, work: Callable[[], Any]) -> Any:
     return _deeper(levels - 1, work) if levels else work()
 

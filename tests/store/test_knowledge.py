@@ -77,3 +77,52 @@ async def test_documents_come_in_pages(store: Store) -> None:
     assert [document.source for document, _ in first.items] == ["a.md", "b", "c"]
     rest = await store.knowledge.documents("kb", generation=generation, limit=3, after=first.cursor)
     assert ([document.source for document, _ in rest.items], rest.cursor) == (["d"], None)
+
+
+async def test_an_older_version_is_not_held_over_a_newer_one(store: Store) -> None:
+    generation, work = await filled(store)
+    first = await store.knowledge.find("kb", "a.md")
+    assert first is not None
+    newer, _ = await store.knowledge.put(
+        "kb", "a.md", b"more", name="a.md", media_type="", metadata={}, by="local"
+    )
+    await store.knowledge.hold(work, newer, [ROW, ROW], error=None, properties={"language": "en"})
+    await store.knowledge.hold(work, first, [ROW], error=None, properties={"language": "ja"})
+    assert await store.knowledge.work() == []
+    assert len(await store.knowledge.segments(generation, [newer.id])) == 2
+    found = await store.knowledge.find("kb", "a.md")
+    assert found is not None
+    assert found.properties == {"language": "en"}
+
+
+async def test_what_is_removed_at_that_moment_is_not_held(store: Store) -> None:
+    for _ in range(20):
+        generation, work = await filled(store)
+        document = await store.knowledge.find("kb", "a.md")
+        assert document is not None
+        await asyncio.gather(
+            store.knowledge.remove("kb", "a.md"),
+            store.knowledge.hold(work, document, [ROW], error=None, properties={}),
+        )
+        assert await store.knowledge.segments(generation, [document.id]) == []
+        assert await store.knowledge.held("kb", generation) == {}
+
+
+async def test_what_is_held_at_once_has_a_revision_each(store: Store) -> None:
+    generation = await store.knowledge.begin("kb", {}, current=True)
+    documents = [
+        (await store.knowledge.put("kb", name, b"x", name=name, media_type="", metadata={}, by="local"))[0]
+        for name in "abcd"
+    ]
+    await asyncio.gather(
+        *(
+            store.knowledge.hold(
+                Work(document.id, "kb", generation), document, [ROW], error=None, properties={}
+            )
+            for document in documents
+        )
+    )
+    held = await store.knowledge.held("kb", generation)
+    assert sorted(revision for revision, _ in held.values()) == [1, 2, 3, 4]
+    (now,) = await store.knowledge.generations("kb")
+    assert now.revision == 4

@@ -1,11 +1,15 @@
 from __future__ import annotations
 
+import asyncio
+from typing import Any
+
 import pytest
 from tests.store.people import make_people
 
 from interlace.engine.principal import LOCAL
 from interlace.store import Store
 from interlace.store.errors import ConflictError, ForbiddenError, NotFoundError
+from interlace.store.secrets import SecretRow
 
 D = {"base_url": "https://api.example.com"}
 
@@ -131,3 +135,45 @@ async def test_changes_stand_in_the_audit(store: Store) -> None:
     assert {(line.user_id, line.org_id) for line in lines} == {(people.ann.user_id, people.acme)}
     assert (await store.audit.list(by=people.ben, object_id=made.id)).items == []
     assert len((await store.audit.list(by=LOCAL, object_id=made.id)).items) == 3
+
+
+def sealed(name: str, content: str, *, resource_id: str) -> SecretRow:
+    return SecretRow(
+        scope="user:local", name=name, resource_id=resource_id, key_id="k", ciphertext=content, created_by="local",
+        created_at=1.0, updated_at=1.0,
+    )  # fmt: skip
+
+
+async def test_secrets_are_stored_with_the_change_that_names_them_or_not_at_all(store: Store) -> None:
+    async def kept(resource_id: str) -> dict[str, str]:
+        return {row.name: row.ciphertext for row in await store.secrets.of_resource(resource_id)}
+
+    made = await store.resources.add(
+        "connector", "c", {"n": 1}, by=LOCAL, resource_id="r1", secret_rows=[sealed("a", "1", resource_id="r1")]
+    )  # fmt: skip
+    with pytest.raises(ConflictError):
+        await store.resources.add(
+            "connector", "c", {"n": 2}, by=LOCAL, resource_id="r2", secret_rows=[sealed("b", "1", resource_id="r2")]
+        )  # fmt: skip
+    assert (await kept("r1"), await kept("r2")) == ({"a": "1"}, {})
+
+    new = [sealed("a", "2", resource_id="r1"), sealed("c", "2", resource_id="r1")]
+    await store.resources.add("connector", "taken", {}, by=LOCAL)
+    refusals: list[dict[str, Any]] = [{"expected_version": 7}, {"name": "taken"}]
+    for refused in refusals:
+        with pytest.raises(ConflictError):
+            await store.resources.update(made.id, definition={"n": 2}, by=LOCAL, secret_rows=new, **refused)
+        assert await kept("r1") == {"a": "1"}
+    both = [
+        store.resources.update(
+            made.id, definition={"n": content}, by=LOCAL, secret_rows=[sealed("a", content, resource_id="r1")]
+        )
+        for content in ("x", "y")
+    ]
+    await asyncio.gather(*both, return_exceptions=True)  # one may find that the other was quicker
+    after = await store.resources.get(made.id, by=LOCAL)
+    assert await kept("r1") == {"a": after.definition["n"]}
+    await store.resources.update(made.id, definition={"n": 2}, by=LOCAL, secret_rows=new)
+    assert await kept("r1") == {"a": "2", "c": "2"}
+    noted = (await store.audit.list(by=LOCAL, action="secret.set")).items
+    assert len(noted) == 1 + (after.version - made.version) + 2

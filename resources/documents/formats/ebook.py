@@ -5,15 +5,18 @@ from __future__ import annotations
 import posixpath
 from typing import Any
 from urllib.parse import unquote
+from zipfile import ZipFile
 
 from lxml import etree
 
 from interlace.resources.documents.archive import open_archive, read
 from interlace.resources.documents.document import Position
 from interlace.resources.documents.formats import html
-from interlace.resources.documents.limits import damaged, too_large
+from interlace.resources.documents.limits import damaged, encrypted, too_large
 from interlace.resources.documents.outline import Outline
 
+_ENCRYPTION = "META-INF/encryption.xml"
+_TEXTS = (".xhtml", ".html", ".htm", ".xml", ".opf", ".ncx")
 _DC = "{http://purl.org/dc/elements/1.1/}"
 
 
@@ -25,6 +28,8 @@ def extract_epub(content: bytes, outline: Outline) -> None:
     """
     with open_archive(content, outline.limits) as archive:
         names = set(archive.namelist())
+        if locked := _locked(archive, names):
+            raise encrypted(f"the book is protected: {locked!r} and others in it are encrypted")
         container = xml(read(archive, "META-INF/container.xml"), "META-INF/container.xml")
         root = next((e.get("full-path") for e in container.iter("{*}rootfile")), None)
         if not root:
@@ -43,6 +48,15 @@ def extract_epub(content: bytes, outline: Outline) -> None:
                 outline.warnings.append(f"chapter {number} ({href!r}) is missing in the book")
                 continue
             _chapter(archive.read(name), name, outline)
+
+
+def _locked(archive: ZipFile, names: set[str]) -> str | None:
+    """The first text that is encrypted, if any is; fonts are often mangled, and nobody reads them here."""
+    if _ENCRYPTION not in names:
+        return None
+    listed = xml(read(archive, _ENCRYPTION), _ENCRYPTION)
+    uris = [unquote(e.get("URI") or "") for e in listed.iter("{*}CipherReference")]
+    return next((uri for uri in uris if uri.lower().endswith(_TEXTS)), None)
 
 
 def _chapter(content: bytes, name: str, outline: Outline) -> None:

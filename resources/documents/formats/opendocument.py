@@ -13,10 +13,11 @@ from interlace.resources.documents.outline import Outline
 _DC = "{http://purl.org/dc/elements/1.1/}"
 _SPANNED = 200
 _REPEATED = 200
+_AROUND = frozenset({"section", "index-body", "table-of-content", "bibliography", "numbered-paragraph"})
 
 
 def extract_odt(content: bytes, outline: Outline) -> None:
-    """Headings, paragraphs, lists and tables in order.
+    """Headings, paragraphs, lists and tables in order; then the notes.
 
     Raises:
         DocumentFault: damaged, encrypted or too large.
@@ -34,6 +35,9 @@ def extract_odt(content: bytes, outline: Outline) -> None:
     ordered = _ordered_styles(tree)
     for element in body:
         _element(element, outline, ordered)
+    outline.reset()
+    for note in body.iter("{*}note-body"):
+        outline.paragraph("\n".join(_text(part) for part in note))
 
 
 def _element(element: Any, outline: Outline, ordered: set[str]) -> None:
@@ -51,7 +55,7 @@ def _element(element: Any, outline: Outline, ordered: set[str]) -> None:
         _list(element, outline, ordered, 0, ordered=False)
     elif tag == "table":
         outline.table(_rows(element))
-    elif tag in ("section", "index-body", "table-of-content"):
+    elif tag in _AROUND or tag.endswith("-index"):
         for child in element:
             _element(child, outline, ordered)
 

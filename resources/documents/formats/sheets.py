@@ -30,7 +30,6 @@ def extract_xlsx(content: bytes, outline: Outline) -> None:
         outline.meta({"pages": len(book.worksheets), "sheets": [sheet.title for sheet in book.worksheets]})
         for sheet in book.worksheets:
             outline.reset()
-            outline.heading(sheet.title, 2, Position(sheet=sheet.title))
             _sheet(sheet, outline)
         book.close()
     except (
@@ -68,6 +67,8 @@ def _sheet(sheet: Any, outline: Outline) -> None:
     for number, values in enumerate(sheet.iter_rows(values_only=True), 1):
         row = [_text(value) for value in values]
         if any(row):
+            if not cells:  # an empty sheet has no heading: nothing would stand under it
+                outline.heading(sheet.title, 2, Position(sheet=sheet.title))
             cells += len(row)
             if cells > outline.limits.cells:
                 raise too_large(f"the sheet {sheet.title!r} has more than {outline.limits.cells:,} cells")

@@ -14,7 +14,15 @@ from interlace.resources.documents.outline import Outline
 if TYPE_CHECKING:
     from markdown_it.token import Token
 
-_BOMS = ((codecs.BOM_UTF8, "utf-8-sig"), (codecs.BOM_UTF16_LE, "utf-16"), (codecs.BOM_UTF16_BE, "utf-16"))
+_BOMS = (
+    (codecs.BOM_UTF8, "utf-8-sig"),
+    (codecs.BOM_UTF32_LE, "utf-32"),  # before the mark of UTF-16, which it begins with
+    (codecs.BOM_UTF32_BE, "utf-32"),
+    (codecs.BOM_UTF16_LE, "utf-16"),
+    (codecs.BOM_UTF16_BE, "utf-16"),
+)
+_ISO_2022_JP = re.compile(rb"\x1b(?:\$[@B]|\([BJ])")
+"""Japanese in seven bits, as mails have it: without its signs it would pass for ASCII."""
 _SAMPLE = 200_000
 _FRONT = re.compile(r"\A---\r?\n(.*?)\r?\n---\r?\n", re.DOTALL)
 _FRONT_LINE = re.compile(r"^(title|author|date|lang|language)\s*:\s*(.+?)\s*$", re.IGNORECASE | re.MULTILINE)
@@ -27,10 +35,10 @@ def decode(content: bytes) -> tuple[str, str]:
     for mark, name in _BOMS:
         if content.startswith(mark):
             return content.decode(name, "replace"), name
-    try:
-        return content.decode("utf-8"), "utf-8"
-    except UnicodeDecodeError:
-        pass
+    if _ISO_2022_JP.search(content) and (text := _text_or(content, "iso2022_jp_2")) is not None:
+        return text, "iso2022_jp"
+    if (text := _text_or(content, "utf-8")) is not None:
+        return text, "utf-8"
     from interlace.resources.documents.formats.encodings import guess  # noqa: PLC0415 - UTF-8 needs none of it
 
     name = guess(content).name
@@ -81,6 +89,7 @@ def extract_csv(content: bytes, outline: Outline) -> None:
     text, encoding = decode(content)
     sample = text[:_SAMPLE]
     lines = sample.splitlines()[:200]
+    csv.field_size_limit(len(text) + 1)  # the module's own is 128 KiB, and fails
     delimiter = _delimiter(lines)
     rows = list(csv.reader(io.StringIO(text, newline=""), delimiter=delimiter))
     outline.meta({"encoding": encoding, "delimiter": delimiter})

@@ -20,10 +20,13 @@ if TYPE_CHECKING:
 _HEADING = re.compile(r"^(?:heading|überschrift|titre|título|見出し|标题)\s*(\d)", re.IGNORECASE)
 _LIST_LEVEL = re.compile(r"(\d+)$")
 _MOST_LEVEL = 6
+_AROUND = frozenset({"sdt", "sdtContent", "ins", "moveTo", "customXml", "smartTag"})
+_UNREAD = frozenset({"moveFrom", "Fallback"})
+"""What stands elsewhere as well: text at the place that it was moved from, and the same for older programs."""
 
 
 def extract_docx(content: bytes, outline: Outline) -> None:
-    """Headings by style and outline level, paragraphs, lists and tables in order.
+    """Headings by style and outline level, paragraphs, lists and tables in order; then the notes.
 
     Raises:
         DocumentFault: damaged, encrypted or too large.
@@ -31,17 +34,52 @@ def extract_docx(content: bytes, outline: Outline) -> None:
     open_archive(content, outline.limits).close()
     import docx  # noqa: PLC0415 - only for Word documents
     from docx.table import Table as DocxTable  # noqa: PLC0415
+    from docx.text.paragraph import Paragraph as DocxParagraph  # noqa: PLC0415
 
     try:
         document = docx.Document(io.BytesIO(content))
         outline.meta(core_properties(document.core_properties))
-        for block in document.iter_inner_content():
-            if isinstance(block, DocxTable):
-                outline.table(_rows(block))
+        for block in _blocks(document.element.body):
+            if block.tag.endswith("}tbl"):
+                for table in (block, *block.iterdescendants(block.tag)):
+                    outline.table(_rows(DocxTable(table, document)))
             else:
-                _paragraph(block, outline, document)
+                _paragraph(DocxParagraph(block, document), outline, document)
+        outline.reset()
+        for note in _notes(document):
+            outline.paragraph(note)
     except (KeyError, ValueError, AttributeError, TypeError, SyntaxError) as error:
         raise damaged(f"the Word document cannot be read ({type(error).__name__}: {error})") from error
+
+
+def _blocks(element: Any) -> Iterator[Any]:
+    """Paragraphs and tables in order, those within content controls and marked changes too."""
+    for child in element:
+        tag = _tag(child)
+        if tag in ("p", "tbl"):
+            yield child
+        elif tag in _AROUND:
+            yield from _blocks(child)
+
+
+def _notes(document: Document) -> Iterator[str]:
+    """Footnotes, then endnotes; those that draw the line above them are none."""
+    from docx.oxml import parse_xml  # noqa: PLC0415 - only for Word documents
+
+    for kind in ("footnote", "endnote"):
+        for relation in document.part.rels.values():
+            if relation.is_external or relation.reltype.rpartition("/")[2] != f"{kind}s":
+                continue
+            root = parse_xml(
+                relation.target_part.blob
+            )  # with the library's own reader: no entities, nothing fetched
+            for note in (child for child in root if _tag(child) == kind):
+                if not any(name.endswith("}type") for name in note.attrib):
+                    yield "\n".join("".join(_pieces(block)).strip() for block in _blocks(note))
+
+
+def _tag(node: Any) -> str:
+    return node.tag.rpartition("}")[2] if isinstance(node.tag, str) else ""
 
 
 def _paragraph(paragraph: Paragraph, outline: Outline, document: Document) -> None:
@@ -62,17 +100,19 @@ def _paragraph(paragraph: Paragraph, outline: Outline, document: Document) -> No
 
 
 def _pieces(element: Any) -> Iterator[str]:
-    for node in element.iter():
-        tag = node.tag.rpartition("}")[2] if isinstance(node.tag, str) else ""
+    for node in element:
+        tag = _tag(node)
         if tag == "t":
             yield node.text or ""
         elif tag == "tab":
-            if node.getparent().tag.endswith("}r"):
+            if _tag(element) == "r":
                 yield "\t"
         elif tag in ("br", "cr"):
             yield "\n"
         elif tag == "noBreakHyphen":
             yield "-"
+        elif tag not in _UNREAD:
+            yield from _pieces(node)
 
 
 def _heading_level(paragraph: Paragraph, name: str) -> int | None:
@@ -119,5 +159,11 @@ def _rows(table: Table) -> list[list[str]]:
     rows: list[list[str]] = []
     for row in table.rows:
         before = [""] * row.grid_cols_before
-        rows.append(before + [cell.text for cell in row.cells])
+        rows.append(before + [_cell(cell._tc) for cell in row.cells])  # noqa: SLF001 - as in `_paragraph`
     return rows
+
+
+def _cell(element: Any) -> str:
+    """The paragraphs of a cell; a table within it stands by itself."""
+    texts = ["".join(_pieces(block)).strip() for block in _blocks(element) if _tag(block) == "p"]
+    return "\n".join(texts).strip()

@@ -11,6 +11,7 @@ from typing import Any
 import pytest
 
 from interlace.engine.errors import NodeError
+from interlace.engine.run.secrets import Secrets
 from interlace.resources.connectors.adapter import Access, Options
 from interlace.resources.connectors.credentials import InCookie
 from interlace.resources.connectors.definition import Connector, RateLimit
@@ -260,6 +261,25 @@ async def test_a_long_answer_is_cut_for_agents_and_kept_whole(bench: Bench) -> N
         assert (result.truncated, result.ref, result.body) == (False, None, whole)
 
 
+def known(*values: str) -> Secrets:
+    secrets = Secrets()
+    for number, value in enumerate(values):
+        secrets.hide(f"s{number}", value)
+    return secrets
+
+
+async def test_a_cut_answer_that_echoes_a_credential_keeps_it_nowhere(bench: Bench) -> None:
+    access = Access(secrets=known("s3cr3t-token"))
+    for whole in ({"pad": "x" * 190, "echo": "Bearer s3cr3t-token"}, "y" * 195 + "s3cr3t-token" + "z" * 90):
+        async with api(lambda _, whole=whole: Reply.of(whole)) as (shop, _):
+            options = Options(most_characters=200, files=bench.shelf)
+            result = await bench.call(shop, "list", access, options=options)
+            assert result.truncated
+            assert "s3cr" not in result.body
+            assert "s3cr3t" not in bench.shelf.content[str(result.ref)].decode()
+            assert "[secrets.s0]" in bench.shelf.content[str(result.ref)].decode()
+
+
 async def test_credentials_are_sent_where_they_belong_and_told_to_nobody(bench: Bench) -> None:
     def echo(request: Received) -> Reply:
         return Reply(
@@ -269,7 +289,7 @@ async def test_credentials_are_sent_where_they_belong_and_told_to_nobody(bench: 
     access = Access(
         auth=InHeader("Authorization", "Bearer s3cr3t-token"),
         headers=[("X-More", "other-s3cr3t")],
-        secrets=["s3cr3t-token", "other-s3cr3t"],
+        secrets=known("s3cr3t-token", "other-s3cr3t"),
     )
     async with api(echo) as (shop, server):
         error = await failure(bench.call(shop, "list", access))

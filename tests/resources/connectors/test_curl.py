@@ -133,6 +133,8 @@ async def test_a_call_without_arguments_is_the_command_itself(bench: Bench) -> N
         ("curl https://x.example.com | sh", "'|' and what follows"),
         ("curl https://x.example.com > file", "'>' and what follows"),
         ("curl https://a.example.com https://b.example.com", "names 2 addresses"),
+        ("curl 'https://x.example.com/{a,b}'", "several addresses of '{a,b}'"),
+        ("curl 'https://x.example.com/[1-9]'", "several addresses of '[1-9]'"),
         ("curl -X $'POST\\r\\nX: y' https://x.example.com", "method"),
     ],
 )
@@ -177,3 +179,47 @@ def test_no_second_secret_stays_in_the_definition(command: str) -> None:
     found = import_curl(command)
     assert "CANARY" not in found.connector.model_dump_json()
     assert any("looks like a secret" in entry.message for entry in found.entries)
+
+
+@pytest.mark.parametrize(
+    "option",
+    [
+        "--proto '=https'", "--noproxy '*'", "--aws-sigv4 aws:amz", "--unix-socket /run/x.sock", "--retry-max-time 4", "--pass x", "-C 10",
+        "--dns-servers 192.0.2.1", "--socks5 proxy:1080", "-P -", "--variable a=b",
+    ],
+)  # fmt: skip
+def test_the_value_of_an_option_without_a_place_here_is_no_address(option: str) -> None:
+    found = import_curl(f"curl {option} https://x.example.com/a")
+    assert (found.connector.base_url, action(found).path) == ("https://x.example.com", "/a")
+    assert [entry.message for entry in found.entries] == [
+        f"the option {option.split(maxsplit=1)[0]} is left out."
+    ]
+
+
+def test_a_range_is_a_header() -> None:
+    assert defaults(import_curl("curl -r 0-99 https://x.example.com/a")) == {
+        "Range": ("header", "bytes=0-99")
+    }
+
+
+@pytest.mark.parametrize(
+    "command",
+    [
+        'curl ^"https://x.example.com/a?y=1^&z=2^" ^\r\n  -H ^"X-A: b^" ^\r\n  --data-raw ^"^{^\\^"n^\\^":1^}^"',
+        "curl 'https://x.example.com/a?y=1&z=2' `\n -H 'X-A: b' `\n -d '{\"n\":1}'",
+        "curl 'https://x.example.com/a?y=1&z=2' \\ \n -H 'X-A: b' \\\t\n -d '{\"n\":1}' # sends it",
+    ],
+)
+def test_commands_as_other_shells_write_them(command: str) -> None:
+    found = import_curl(command)
+    assert (action(found).method, action(found).path) == ("POST", "/a")
+    assert defaults(found) == {"y": ("query", "1"), "z": ("query", "2"), "X-A": ("header", "b")}
+    assert action(found).bodies[0].schema_["default"] in ({"n": 1}, '{"n":1}')
+
+
+def test_variables_of_the_shell_are_named() -> None:
+    found = import_curl("""curl https://x.example.com -H "X-A: $TOKEN" -H 'X-B: $5' -d "${DATA} \\$no" """)
+    said = [entry.message for entry in found.entries if entry.code == "variable"]
+    assert said == [
+        f"${name} is a variable of the shell and is not read; put its value." for name in ("TOKEN", "DATA")
+    ]

@@ -124,3 +124,16 @@ def test_a_row_or_header_longer_than_a_chunk_is_cut_and_not_repeated() -> None:
     many = [wide, *(("1",) * 2_000 for _ in range(20))]
     chunks = cut([Block(kind="table", text="", rows=tuple(many), position=Position())], size=100, overlap=0)
     assert sum(chunk.text.count("column7 ") for chunk in chunks) == 1
+
+
+@pytest.mark.parametrize(("times", "path"), [(1, ["Leave"]), (9, ["Pay"])])
+def test_a_chunk_of_several_sections_names_the_one_that_most_of_it_stands_under(
+    times: int, path: list[str]
+) -> None:
+    doc = outline()
+    doc.heading("Leave", 1)
+    doc.paragraph("Five days of leave carry over.")
+    doc.heading("Pay", 1)
+    doc.paragraph("On the 25th. " * times)
+    (chunk,) = cut(doc.blocks, size=256, overlap=32)
+    assert chunk.position["path"] == path

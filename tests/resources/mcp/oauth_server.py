@@ -1,4 +1,7 @@
-"""A real MCP server behind OAuth 2.1, with its authorization server: `python oauth_server.py PORT`. Consent is given at once."""
+"""A real MCP server behind OAuth 2.1, with its authorization server. Consent is given at once.
+
+`python oauth_server.py PORT [SECONDS]`: how long an access token is said to be good; 0 has every request renew it.
+"""
 
 from __future__ import annotations
 
@@ -18,11 +21,12 @@ from mcp.server.auth.settings import AuthSettings, ClientRegistrationOptions
 from mcp.shared.auth import OAuthClientInformationFull, OAuthToken
 
 PORT = int(sys.argv[1])
+GOOD_FOR = int(sys.argv[2]) if len(sys.argv) > 2 else 3600
 BASE = f"http://127.0.0.1:{PORT}"
 
 
 class Provider:
-    """Everything in memory; an access token is good for three uses, so that refreshing is seen."""
+    """Everything in memory."""
 
     def __init__(self) -> None:
         self.clients: dict[str, OAuthClientInformationFull] = {}
@@ -66,7 +70,9 @@ class Provider:
         self.refreshing[refresh] = RefreshToken(
             token=refresh, client_id=client_id, scopes=scopes, resource=resource
         )
-        return OAuthToken(access_token=access, token_type="Bearer", expires_in=3600, refresh_token=refresh)
+        return OAuthToken(
+            access_token=access, token_type="Bearer", expires_in=GOOD_FOR, refresh_token=refresh
+        )
 
     async def load_access_token(self, token: str) -> AccessToken | None:
         return self.access.get(token)

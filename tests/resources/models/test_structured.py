@@ -125,7 +125,10 @@ def test_json_is_found_wherever_it_stands(text: str, wanted: Any) -> None:
     assert next(candidates(text)) == wanted
 
 
-@pytest.mark.parametrize("text", ["", "none", "{" * 5000, "[" * 100_000, '{"a": '])
+@pytest.mark.parametrize(
+    "text",
+    ["", "none", "{" * 5000, "[" * 100_000, '{"a": ', '{"a": NaN}', '{"a": -Infinity}', '{"a": 1e999}'],
+)
 def test_where_there_is_none_none_is_found(text: str) -> None:
     assert list(candidates(text)) == []
 

@@ -5,6 +5,7 @@ import stat
 from collections.abc import AsyncIterator
 from operator import itemgetter
 from pathlib import Path
+from typing import Any
 
 import pytest
 from pydantic import BaseModel
@@ -315,3 +316,18 @@ async def test_a_shared_resource_uses_its_own_secrets_never_those_of_its_users(
     )  # fmt: skip
     with pytest.raises(NotFoundError):
         await reveal_in(thief.definition, secrets=secrets, by=people.ben, resource=thief)
+
+
+async def test_a_change_that_is_refused_leaves_the_secrets_that_are_there(store: Store, home: Path) -> None:
+    secrets = with_key(store, home)
+    made = await add_resource(store, secrets, "connector", "c", PLAIN, by=LOCAL)
+    await add_resource(store, secrets, "connector", "taken", PLAIN, by=LOCAL)
+    moved = Connector(url="https://y", auth=Auth(user="u", password="pw-2"))
+    refusals: list[dict[str, Any]] = [{"expected_version": 9}, {"name": "taken"}]
+    for refused in refusals:
+        with pytest.raises(ConflictError):
+            await update_resource(store, secrets, made.id, moved, by=LOCAL, reach=URL, **refused)
+        found = await store.resources.get(made.id, by=LOCAL)
+        await secrets.put("OWN", "own-1", by=LOCAL)
+        shown = await reveal_in(found.definition, secrets=secrets, by=LOCAL, resource=found)
+        assert (shown["url"], shown["auth"]["password"]) == ("https://x", "pw-1")
