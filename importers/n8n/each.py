@@ -101,8 +101,10 @@ def iterate(node: N8nNode, region: list[str], flow: Flow, work: Conversion) -> N
     work.done.update(region)
     container = work.ctx.draft.ids.give(f"each_{node.id}", "each")
     mark = work.ctx.draft.ids.mark()
-    inner = _body(node, region, flow, work, bound=False)
-    if inner.nested:
+    nesting = work.ctx.nesting
+    inner = _body(node, region, flow, work, bound=node.name in nesting)
+    if inner.nested and node.name not in nesting:
+        nesting.add(node.name)
         work.ctx.draft.ids.reset(mark)
         inner = _body(node, region, flow, work, bound=True)
     ports = _ports(region, inner, work)

@@ -60,10 +60,19 @@ class Cases:
 
 
 @dataclass(frozen=True, slots=True)
-class Branch:
-    """A node that sends each item one way or another, unchanged."""
+class Ways:
+    """The flow of each output, and the handles that lead nowhere."""
 
-    cases: Callable[[N8nNode, Fields], Cases]
+    outputs: dict[int, Flow]
+    loose: tuple[tuple[str, str], ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class Branch:
+    """A node that sends each item one way or another: by conditions, or (`convert`) by steps that handle one item."""
+
+    cases: Callable[[N8nNode, Fields], Cases] | None = None
+    convert: Callable[[N8nNode, Site, Flow], Ways] | None = None
 
 
 Kind = Each | Whole | Branch

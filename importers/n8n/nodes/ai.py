@@ -7,14 +7,14 @@ from typing import Any, Final
 
 from interlace.importers.build import spread
 from interlace.importers.builtin_tools import N8N_TOOLS
-from interlace.importers.expressions import path
+from interlace.importers.expressions import constant, path
 from interlace.importers.foreign import Json, at, mapping, number, objects, text, whole
 from interlace.importers.n8n.context import Site, param
 from interlace.importers.n8n.fields import unwrapped
 from interlace.importers.n8n.file import N8nNode
-from interlace.importers.n8n.kinds import Each, Outcome
+from interlace.importers.n8n.kinds import Branch, Each, Outcome, Ways
 from interlace.importers.n8n.nodes.integrations import connector, unknown
-from interlace.importers.n8n.values import Value, record
+from interlace.importers.n8n.values import Flow, Value, record, single
 from interlace.importers.naming import slug, unique
 
 _ROLES: Final = {"system": "system", "user": "user", "assistant": "assistant", "human": "user", "ai": "assistant",
@@ -105,6 +105,14 @@ def schema_of(example: Any, depth: int = 0) -> Json:
     return {"type": kind} if kind else {}
 
 
+def _typed(code: str, schema: Json, depth: int = 0) -> Value:
+    """A value of a schema, with its fields where these are all that there are."""
+    properties = mapping(schema.get("properties"))
+    if not properties or schema.get("additionalProperties") or depth > 20:  # noqa: PLR2004 - as for schemas
+        return Value(code)
+    return Value(code, "object", {name: _typed(path(code, name), mapping(part), depth + 1) for name, part in properties.items()})
+
+
 def _prompt(node: N8nNode, site: Site) -> str:
     given = node.parameters
     fields = site.fields(node)
@@ -113,7 +121,7 @@ def _prompt(node: N8nNode, site: Site) -> str:
         return (
             "{{ " + f"{asked.code} | string" + " }}" if asked.kind != "text" else "{{ " + asked.code + " }}"
         )
-    return fields.words(given.get("text") or given.get("prompt"))
+    return fields.words(given.get("text") or given.get("prompt")) or "{{ '' }}"
 
 
 def agent(node: N8nNode, site: Site) -> Outcome:
@@ -138,7 +146,7 @@ def agent(node: N8nNode, site: Site) -> Outcome:
         )
     step = site.add(node, "AGENT", spread(config))
     return Outcome(
-        record({"output": Value(path(step.id, "data" if schema else "text"), "any" if schema else "text")})
+        record({"output": _typed(path(step.id, "data"), schema) if schema else Value(path(step.id, "text"), "text")})
     )
 
 
@@ -174,7 +182,7 @@ def chain(node: N8nNode, site: Site) -> Outcome:
     step = site.add(node, "LLM", spread(config))
     if schema:
         name = "output" if node.version >= 1.2 else "response"  # noqa: PLR2004 - the name changed there
-        return Outcome(record({name: Value(path(step.id, "data"))}))
+        return Outcome(record({name: _typed(path(step.id, "data"), schema)}))
     answer = Value(path(step.id, "text"), "text")
     if node.version < 1.4:  # noqa: PLR2004 - one level deeper before
         return Outcome(record({"response": record({"text": answer}), "text": answer}))
@@ -213,33 +221,37 @@ def summarization(node: N8nNode, site: Site) -> Outcome:
     return Outcome(record({"response": record({"text": answer}), "output": record({"text": answer})}))
 
 
-def classifier(node: N8nNode, site: Site) -> Outcome:
-    """Text and sentiment classifiers as LLM with the classes as its schema; the item keeps its fields."""
-    names = [text(entry.get("category")) for entry in objects(param(node, "categories", "categories"))]
-    if node.kind == "sentimentAnalysis":
+def classifier(node: N8nNode, site: Site, flow: Flow) -> Ways:
+    """CLASSIFIER with a handle for each category; the item goes on as it is, with its sentiment where that was asked."""
+    assert flow.one is not None
+    entries = objects(param(node, "categories", "categories"))
+    sentiment = node.kind == "sentimentAnalysis"
+    if sentiment:
         written = text(param(node, "options", "categories")) or "Positive, Neutral, Negative"
-        names = [name.strip() for name in written.split(",") if name.strip()]
-    schema = {
-        "type": "object",
-        "required": ["category"],
-        "properties": {"category": {"type": "string", **({"enum": names} if names else {})}},
-    }
-    config = {
-        "system": "Choose the category that the text belongs to.", "prompt": site.fields(node).words(node.parameters.get("inputText")),
-        **_model(node, site), "output_schema": schema,
-    }  # fmt: skip
-    step = site.add(node, "LLM", spread(config))
-    found = record({"category": Value(path(step.id, "data", "category"), "text")})
-    if node.kind == "textClassifier":
-        site.ctx.say(
-            "decision",
-            "classifier",
-            "Each category was an output in n8n; put a CONDITION on `data.category` after the node.",
-            node,
-        )
-    return Outcome(
-        record({"sentimentAnalysis": found, "category": found.get("category")}, site.scope.current())
-    )
+        entries = [{"category": name.strip()} for name in written.split(",") if name.strip()]
+    used: set[str] = {"else", "error"}
+    fields = site.fields(node)
+    classes = [
+        spread({
+            "id": unique(slug(text(entry.get("category")), longest=30) or f"class_{index}", used),
+            "name": fields.words(entry.get("category")), "description": fields.words(entry.get("description")),
+        })
+        for index, entry in enumerate(entries, 1)
+    ] or [{"id": "any", "name": "any"}]  # fmt: skip
+    if _model(node, site):
+        site.ctx.say("changed", "model_settings", "A classifier takes no settings of its model.", node)
+    config: Json = {"input": fields.words(node.parameters.get("inputText")) or "{{ '' }}", "classes": classes}
+    if param(node, "options", "multiClass") is True:
+        config["multiple"] = True
+    step = site.add(node, "CLASSIFIER", config)
+    outputs = {}
+    for index, entry in enumerate(classes):
+        found = record({"category": Value(constant(entry["name"]), "text")})
+        item = record({"sentimentAnalysis": found}, flow.one) if sentiment else flow.one
+        outputs[index] = single(item, (step.id, entry["id"]))
+    if text(param(node, "options", "fallback")) == "other":
+        return Ways({**outputs, len(classes): single(flow.one, (step.id, "else"))})
+    return Ways(outputs, ((step.id, "else"),))
 
 
 def extractor(node: N8nNode, site: Site) -> Outcome:
@@ -264,7 +276,7 @@ def extractor(node: N8nNode, site: Site) -> Outcome:
         schema = {**schema_of(_json(given.get("jsonSchemaExample"))), "required": []}
     _model(node, site)
     config = {
-        "input": site.fields(node).words(given.get("text")), "schema": {"type": "object", **schema} if schema.get("properties") else {
+        "input": site.fields(node).words(given.get("text")) or "{{ '' }}", "schema": {"type": "object", **schema} if schema.get("properties") else {
             "type": "object", "properties": {"text": {"type": "string"}}},
         "instructions": site.fields(node).words(param(node, "options", "systemPromptTemplate")),
     }  # fmt: skip
@@ -361,9 +373,9 @@ def retrieval(node: N8nNode, site: Site) -> Outcome:
     return Outcome(Value(path(step.id, "chunks"), "items"), listed=True)
 
 
-KINDS: Final = {
+KINDS: Final[dict[str, Each | Branch]] = {
     "agent": Each(convert=agent), "chainLlm": Each(convert=chain), "chainSummarization": Each(convert=summarization),
-    "informationExtractor": Each(convert=extractor), "textClassifier": Each(convert=classifier), "sentimentAnalysis": Each(convert=classifier),
+    "informationExtractor": Each(convert=extractor), "textClassifier": Branch(convert=classifier), "sentimentAnalysis": Branch(convert=classifier),
     "openAi": Each(convert=open_ai), "openAiAssistant": Each(convert=_assistant), "chainRetrievalQa": Each(convert=agent),
     "conversationalAgent": Each(convert=agent),
     **{f"vectorStore{name}": Each(convert=retrieval) for name in ("InMemory", "Pinecone", "Qdrant", "Supabase", "PGVector", "Weaviate", "Milvus")},

@@ -12,7 +12,7 @@ from interlace.importers.n8n.dates import layout
 from interlace.importers.n8n.fields import Fields
 from interlace.importers.n8n.file import N8nNode
 from interlace.importers.n8n.kinds import Each
-from interlace.importers.n8n.values import NotTranslated, Value, record
+from interlace.importers.n8n.values import NOTHING, NotTranslated, Value, record
 
 _OLD_KINDS: Final = ("string", "number", "boolean", "object", "array")
 _UNITS: Final = {"quarter": "months", "year": "years", "month": "months", "week": "weeks", "day": "days", "hour": "hours",
@@ -186,6 +186,8 @@ def _date(action: str, node: N8nNode, fields: Fields) -> Value:
     if action == "getCurrentDate":
         return Value("now()" if given.get("includeTime") is not False else "now() | date", "date")
     source = grouped(fields.value(given.get("date", given.get("magnitude", given.get("value")))).code)
+    if source == NOTHING.code and action != "getTimeBetweenDates":
+        raise NotTranslated("there is no date")
     if action in ("formatDate", "format"):
         pattern = text(given.get("format") or given.get("toFormat")) or "MM/dd/yyyy"
         if pattern == "custom":
