@@ -23,11 +23,13 @@ class Outcome:
 class Each:
     """A node that does the same for every item.
 
-    `pure` gives the new item as an expression, where the node is no more than that; `convert` adds steps instead.
+    `pure` gives the new item as an expression, where the node is no more than that; `convert` adds steps instead. `lists`
+    says that it gives a list of items for each.
     """
 
     convert: Callable[[N8nNode, Site], Outcome] | None = None
     pure: Callable[[N8nNode, Fields], Value] | None = None
+    lists: bool = False
 
 
 @dataclass(frozen=True, slots=True)

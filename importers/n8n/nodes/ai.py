@@ -378,5 +378,5 @@ KINDS: Final[dict[str, Each | Branch]] = {
     "informationExtractor": Each(convert=extractor), "textClassifier": Branch(convert=classifier), "sentimentAnalysis": Branch(convert=classifier),
     "openAi": Each(convert=open_ai), "openAiAssistant": Each(convert=_assistant), "chainRetrievalQa": Each(convert=agent),
     "conversationalAgent": Each(convert=agent),
-    **{f"vectorStore{name}": Each(convert=retrieval) for name in ("InMemory", "Pinecone", "Qdrant", "Supabase", "PGVector", "Weaviate", "Milvus")},
+    **{f"vectorStore{name}": Each(convert=retrieval, lists=True) for name in ("InMemory", "Pinecone", "Qdrant", "Supabase", "PGVector", "Weaviate", "Milvus")},
 }  # fmt: skip

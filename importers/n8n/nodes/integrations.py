@@ -206,14 +206,14 @@ def unknown(node: N8nNode, site: Site) -> Outcome:
 def kind_of_product(node: N8nNode) -> Each:
     """By what is known of a node without a converter of its own."""
     if node.kind in _SQL:
-        return Each(convert=database)
+        return Each(convert=database, lists=True)
     if node.kind in _NOT_CALLS or (
         not node.credentials
         and not {"resource", "operation"} & set(node.parameters)
         and node.package != "n8n-nodes-base"
     ):
         return Each(convert=unknown)
-    return Each(convert=connector)
+    return Each(convert=connector, lists=True)
 
 
 KINDS: Final = {
