@@ -55,7 +55,9 @@ def guarded(document: Document, registry: Registry) -> Document:
             break
         spec = orjson.loads(dump(document, "json"))
         changed = [
-            _patch(node, place, shown, _defaulted) for node in _nodes(spec) for place, shown in wanted.get(node["id"], ())
+            _patch(node, place, shown, _defaulted)
+            for node in _nodes(spec)
+            for place, shown in wanted.get(node["id"], ())
         ]
         if not any(changed):
             break

@@ -40,7 +40,11 @@ FORMS: Final[dict[str, Form]] = {
     "lengthLt": _safe("{left} | length < {right}"), "lengthGte": _safe("{left} | length >= {right}"),
     "lengthLte": _safe("{left} | length <= {right}"),
 }  # fmt: skip
-_ORDERS: Final = frozenset(form for name, form in FORMS.items() if name in ("gt", "larger", "lt", "smaller", "gte", "largerEqual", "lte", "smallerEqual"))
+_ORDERS: Final = frozenset(
+    form
+    for name, form in FORMS.items()
+    if name in ("gt", "larger", "lt", "smaller", "gte", "largerEqual", "lte", "smallerEqual")
+)
 _OLD_KINDS: Final = ("string", "number", "boolean", "dateTime")
 
 

@@ -59,7 +59,8 @@ class Value:
             if self.base is not None:
                 return self.base.get(key)
             return NOTHING
-        return NOTHING if self.code == NOTHING.code else Value(path(self.code, key))
+        plain = self.kind in ("text", "number", "bool") and isinstance(key, str)
+        return NOTHING if plain or self.code == NOTHING.code else Value(path(self.code, key))
 
     def part(self) -> Part:
         """As a piece of a text."""

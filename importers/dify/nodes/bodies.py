@@ -78,7 +78,9 @@ def _gives_lists(node: DifyNode, ctx: Context) -> bool:
     if source.kind in ("variable-aggregator", "variable-assigner"):
         return _aggregates_lists(source, chosen)
     if source.kind == "parameter-extractor":
-        declared = {text(one.get("name")): text(one.get("type")) for one in objects(source.data.get("parameters"))}
+        declared = {
+            text(one.get("name")): text(one.get("type")) for one in objects(source.data.get("parameters"))
+        }
         return declared.get(chosen[1], "").startswith("array")
     if source.kind == "llm":
         kind = at(source.data, "structured_output", "schema", "properties", *chosen[2:], "type")

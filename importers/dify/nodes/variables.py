@@ -137,7 +137,9 @@ def _empty(keys: list[str], ctx: Context) -> Any:
         return _EMPTY.get(text(ctx.draft.variables.get(keys[-1], {}).get("type")), "")
     around = ctx.file.nodes.get(keys[0])
     declared = objects(around.data.get("loop_variables")) if around is not None else []
-    kind = next((text(one.get("var_type")) for one in declared if text(one.get("label")) == keys[-1]), "string")
+    kind = next(
+        (text(one.get("var_type")) for one in declared if text(one.get("label")) == keys[-1]), "string"
+    )
     return _EMPTY.get("array" if kind.startswith("array") else kind, "")
 
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 from typing import Any, Final
 
+from interlace.engine.validate.schemas import flaws
 from interlace.importers.build import spread
 from interlace.importers.builtin_tools import N8N_TOOLS
 from interlace.importers.expressions import constant, path
@@ -77,9 +78,18 @@ def _schema(node: N8nNode, site: Site) -> Json | None:
         if text(helper.parameters.get("schemaType")) == "manual" or (
             written and not helper.parameters.get("jsonSchemaExample")
         ):
-            found = _json(written)
-            return found if isinstance(found, dict) else None
-        return schema_of(_json(helper.parameters.get("jsonSchemaExample")))
+            return _sound(_json(written), helper, site)
+        return _sound(schema_of(_json(helper.parameters.get("jsonSchemaExample"))), helper, site)
+    return None
+
+
+def _sound(schema: Any, node: N8nNode, site: Site) -> Json | None:
+    """The schema where it is one; the report says where it is none."""
+    if isinstance(schema, dict) and schema and not any(flaw.code == "bad_schema" for flaw in flaws(schema)):
+        return schema
+    site.ctx.say(
+        "decision", "schema", "What stands in the file is no JSON Schema; write `output_schema` anew.", node
+    )
     return None
 
 
@@ -110,7 +120,11 @@ def _typed(code: str, schema: Json, depth: int = 0) -> Value:
     properties = mapping(schema.get("properties"))
     if not properties or schema.get("additionalProperties") or depth > 20:  # noqa: PLR2004 - as for schemas
         return Value(code)
-    return Value(code, "object", {name: _typed(path(code, name), mapping(part), depth + 1) for name, part in properties.items()})
+    return Value(
+        code,
+        "object",
+        {name: _typed(path(code, name), mapping(part), depth + 1) for name, part in properties.items()},
+    )
 
 
 def _prompt(node: N8nNode, site: Site) -> str:
@@ -146,7 +160,13 @@ def agent(node: N8nNode, site: Site) -> Outcome:
         )
     step = site.add(node, "AGENT", spread(config))
     return Outcome(
-        record({"output": _typed(path(step.id, "data"), schema) if schema else Value(path(step.id, "text"), "text")})
+        record(
+            {
+                "output": _typed(path(step.id, "data"), schema)
+                if schema
+                else Value(path(step.id, "text"), "text")
+            }
+        )
     )
 
 
@@ -275,13 +295,15 @@ def extractor(node: N8nNode, site: Site) -> Outcome:
     elif text(given.get("schemaType")) == "fromJson":
         schema = {**schema_of(_json(given.get("jsonSchemaExample"))), "required": []}
     _model(node, site)
+    is_object = schema.get("type") == "object" and bool(schema.get("properties"))
+    if not is_object:
+        schema = {"type": "object", "properties": {"output": _sound(schema, node, site) or {}}}
     config = {
-        "input": site.fields(node).words(given.get("text")) or "{{ '' }}", "schema": {"type": "object", **schema} if schema.get("properties") else {
-            "type": "object", "properties": {"text": {"type": "string"}}},
+        "input": site.fields(node).words(given.get("text")) or "{{ '' }}", "schema": schema,
         "instructions": site.fields(node).words(param(node, "options", "systemPromptTemplate")),
     }  # fmt: skip
     step = site.add(node, "PARAMETER_EXTRACTOR", spread(config))
-    return Outcome(record({"output": Value(path(step.id, "data"))}))
+    return Outcome(record({"output": Value(path(step.id, "data", *([] if is_object else ["output"])))}))
 
 
 def open_ai(node: N8nNode, site: Site) -> Outcome:

@@ -103,7 +103,11 @@ def aggregate(node: N8nNode, site: Site, flows: list[Flow]) -> dict[int, Flow]:
         merge = param(node, "options", "mergeLists") is True
         for entry in objects(param(node, "fieldsToAggregate", "fieldToAggregate")):
             field = text(entry.get("fieldToAggregate")).lstrip("=")
-            renamed = text(entry.get("outputFieldName")).removeprefix("=") if entry.get("renameField") is True else ""
+            renamed = (
+                text(entry.get("outputFieldName")).removeprefix("=")
+                if entry.get("renameField") is True
+                else ""
+            )
             if field:
                 made[renamed or str(keys_of(field)[-1])] = shown(
                     _column(items, field, keep=keep, merge=merge)
@@ -165,10 +169,9 @@ def split_out(node: N8nNode, site: Site, flows: list[Flow]) -> dict[int, Flow]:
         )
     keys = keys_of(names[0])
     include = text(node.parameters.get("include")) or "noOtherFields"
-    target = (
-        text(node.parameters.get("destinationFieldName") or param(node, "options", "destinationFieldName"))
-        or str(keys[-1])
-    )
+    target = text(
+        node.parameters.get("destinationFieldName") or param(node, "options", "destinationFieldName")
+    ) or str(keys[-1])
     renamed = bool(
         text(node.parameters.get("destinationFieldName") or param(node, "options", "destinationFieldName"))
     )
@@ -189,7 +192,9 @@ def split_out(node: N8nNode, site: Site, flows: list[Flow]) -> dict[int, Flow]:
     return {0: several(path(step.id, "result"), *site.tails)}
 
 
-def _with_others(node: N8nNode, site: Site, flow: Flow, keys: list[str | int], target: str) -> dict[int, Flow]:
+def _with_others(
+    node: N8nNode, site: Site, flow: Flow, keys: list[str | int], target: str
+) -> dict[int, Flow]:
     """Each entry together with the other fields of its item: an ITERATION over the items, a list in it."""
     inner = site.ctx.draft.ids.give(f"{node.id}_entries", "entries")
     whole_item = site.ctx.draft.ids.give(f"{node.id}_item", "item")
@@ -232,7 +237,10 @@ def first_batch(node: N8nNode, site: Site, flows: list[Flow]) -> dict[int, Flow]
     newer = node.version >= 3  # noqa: PLR2004 - the outputs changed places there, and the default
     size = site.fields(node).value(node.parameters.get("batchSize") or (1 if newer else 10)).code
     site.ctx.say(
-        "changed", "first_batch", "Nothing leads back to the node, so that only its first batch is worked on, as in n8n.", node
+        "changed",
+        "first_batch",
+        "Nothing leads back to the node, so that only its first batch is worked on, as in n8n.",
+        node,
     )
     flow = flows[0].through(*site.tails)
     if flow.one is None and size == "1":

@@ -47,8 +47,16 @@ def _replacements(node: N8nNode, site: Site) -> list[Ref] | None:
     if text(written).startswith("="):
         value = fields.value(written)
         if value.kind == "list" or (value.kind == "any" and len(fields.parts(written)) == 1):
-            return [Ref(f"({grouped(value.code)} if {grouped(value.code)} is sequence else [{value.code}])[{place}]") for place in range(20)] \
-                if value.kind == "any" else [Ref(f"{grouped(value.code)}[{place}]") for place in range(20)]
+            return (
+                [
+                    Ref(
+                        f"({grouped(value.code)} if {grouped(value.code)} is sequence else [{value.code}])[{place}]"
+                    )
+                    for place in range(20)
+                ]
+                if value.kind == "any"
+                else [Ref(f"{grouped(value.code)}[{place}]") for place in range(20)]
+            )
     groups: list[list[Part]] = [[]]
     for part in fields.parts(written):
         if isinstance(part, Ref):
@@ -64,7 +72,10 @@ def _joined(parts: list[Part]) -> Ref:
     kept = [part for part in parts if part != ""]
     if len(kept) == 1 and isinstance(kept[0], Ref):
         return kept[0]
-    return Ref(" ~ ".join(grouped(part.code) if isinstance(part, Ref) else constant(part) for part in kept) or "''", is_text=True)
+    return Ref(
+        " ~ ".join(grouped(part.code) if isinstance(part, Ref) else constant(part) for part in kept) or "''",
+        is_text=True,
+    )
 
 
 def _quoted(token: str, refs: list[Ref]) -> str:
