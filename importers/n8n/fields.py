@@ -14,7 +14,6 @@ from interlace.importers.n8n.scope import Scope
 from interlace.importers.n8n.translate import failing, translate
 from interlace.importers.n8n.values import NotTranslated, Value, record, text_value
 
-
 _LONG: Final = 8_000
 """Longer expressions are not read."""
 

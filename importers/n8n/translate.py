@@ -140,7 +140,7 @@ class Translator:
             return Value(f"{grouped(parts[0].code)} | string", "text")
         return Value(" ~ ".join(_operand(part.code) for part in parts), "text")
 
-    def member(self, js: Js) -> Value:  # noqa: PLR0911 - one return a case
+    def member(self, js: Js) -> Value:  # noqa: C901, PLR0911 - one return a case
         """A field."""
         assert isinstance(js, Member)
         base = self.value(js.base)

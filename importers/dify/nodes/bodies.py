@@ -65,7 +65,7 @@ def iteration_output(node: DifyNode, keys: Sequence[str], ctx: Context) -> Ref:
     return Ref(path(node.name, *keys))
 
 
-def _gives_lists(node: DifyNode, ctx: Context) -> bool:
+def _gives_lists(node: DifyNode, ctx: Context) -> bool:  # noqa: PLR0911 - one return a kind
     """Whether each item gives a list: Dify puts such lists into one."""
     if text(node.data.get("output_type")).startswith("array[array"):
         return True

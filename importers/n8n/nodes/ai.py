@@ -2,10 +2,8 @@
 
 from __future__ import annotations
 
-import json
-from typing import Any, Final
+from typing import Final
 
-from interlace.engine.validate.schemas import flaws
 from interlace.importers.build import spread
 from interlace.importers.builtin_tools import N8N_TOOLS
 from interlace.importers.expressions import constant, path
@@ -15,6 +13,7 @@ from interlace.importers.n8n.fields import unwrapped
 from interlace.importers.n8n.file import N8nNode
 from interlace.importers.n8n.kinds import Branch, Each, Outcome, Ways
 from interlace.importers.n8n.nodes.integrations import connector, unknown
+from interlace.importers.n8n.nodes.schemas import parsed, schema_of, sound, typed
 from interlace.importers.n8n.values import Flow, Value, record, single
 from interlace.importers.naming import slug, unique
 
@@ -78,53 +77,9 @@ def _schema(node: N8nNode, site: Site) -> Json | None:
         if text(helper.parameters.get("schemaType")) == "manual" or (
             written and not helper.parameters.get("jsonSchemaExample")
         ):
-            return _sound(_json(written), helper, site)
-        return _sound(schema_of(_json(helper.parameters.get("jsonSchemaExample"))), helper, site)
+            return sound(parsed(written), helper, site)
+        return sound(schema_of(parsed(helper.parameters.get("jsonSchemaExample"))), helper, site)
     return None
-
-
-def _sound(schema: Any, node: N8nNode, site: Site) -> Json | None:
-    """The schema where it is one; the report says where it is none."""
-    if isinstance(schema, dict) and schema and not any(flaw.code == "bad_schema" for flaw in flaws(schema)):
-        return schema
-    site.ctx.say(
-        "decision", "schema", "What stands in the file is no JSON Schema; write `output_schema` anew.", node
-    )
-    return None
-
-
-def _json(value: Any) -> Any:
-    try:
-        return json.loads(text(value).removeprefix("="))
-    except (ValueError, RecursionError):
-        return None
-
-
-def schema_of(example: Any, depth: int = 0) -> Json:
-    """The JSON Schema of an example."""
-    if isinstance(example, dict) and depth < 20:  # noqa: PLR2004 - deeper ones are open
-        properties = {str(key): schema_of(value, depth + 1) for key, value in example.items()}
-        return {"type": "object", "required": list(properties), "properties": properties}
-    if isinstance(example, list):
-        return {
-            "type": "array",
-            **({"items": schema_of(example[0], depth + 1)} if example and depth < 20 else {}),  # noqa: PLR2004 - versions and limits of the format
-        }
-    kinds = {str: "string", bool: "boolean", int: "number", float: "number"}
-    kind = kinds.get(type(example))
-    return {"type": kind} if kind else {}
-
-
-def _typed(code: str, schema: Json, depth: int = 0) -> Value:
-    """A value of a schema, with its fields where these are all that there are."""
-    properties = mapping(schema.get("properties"))
-    if not properties or schema.get("additionalProperties") or depth > 20:  # noqa: PLR2004 - as for schemas
-        return Value(code)
-    return Value(
-        code,
-        "object",
-        {name: _typed(path(code, name), mapping(part), depth + 1) for name, part in properties.items()},
-    )
 
 
 def _prompt(node: N8nNode, site: Site) -> str:
@@ -162,7 +117,7 @@ def agent(node: N8nNode, site: Site) -> Outcome:
     return Outcome(
         record(
             {
-                "output": _typed(path(step.id, "data"), schema)
+                "output": typed(path(step.id, "data"), schema)
                 if schema
                 else Value(path(step.id, "text"), "text")
             }
@@ -202,7 +157,7 @@ def chain(node: N8nNode, site: Site) -> Outcome:
     step = site.add(node, "LLM", spread(config))
     if schema:
         name = "output" if node.version >= 1.2 else "response"  # noqa: PLR2004 - the name changed there
-        return Outcome(record({name: _typed(path(step.id, "data"), schema)}))
+        return Outcome(record({name: typed(path(step.id, "data"), schema)}))
     answer = Value(path(step.id, "text"), "text")
     if node.version < 1.4:  # noqa: PLR2004 - one level deeper before
         return Outcome(record({"response": record({"text": answer}), "text": answer}))
@@ -291,13 +246,13 @@ def extractor(node: N8nNode, site: Site) -> Outcome:
             required.append(name)
     schema: Json = {"type": "object", "required": required, "properties": fields}
     if text(given.get("schemaType")) == "manual":
-        schema = mapping(_json(given.get("inputSchema"))) or schema
+        schema = mapping(parsed(given.get("inputSchema"))) or schema
     elif text(given.get("schemaType")) == "fromJson":
-        schema = {**schema_of(_json(given.get("jsonSchemaExample"))), "required": []}
+        schema = {**schema_of(parsed(given.get("jsonSchemaExample"))), "required": []}
     _model(node, site)
     is_object = schema.get("type") == "object" and bool(schema.get("properties"))
     if not is_object:
-        schema = {"type": "object", "properties": {"output": _sound(schema, node, site) or {}}}
+        schema = {"type": "object", "properties": {"output": sound(schema, node, site) or {}}}
     config = {
         "input": site.fields(node).words(given.get("text")) or "{{ '' }}", "schema": schema,
         "instructions": site.fields(node).words(param(node, "options", "systemPromptTemplate")),

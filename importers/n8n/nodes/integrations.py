@@ -99,7 +99,7 @@ def _flat(parameters: Json) -> Json:
 
 def database(node: N8nNode, site: Site) -> Outcome:
     """DATABASE; values of a query are bound, never pasted in."""
-    given, fields = node.parameters, site.fields(node)
+    given = node.parameters
     name = (
         slug(text(mapping(next(iter(node.credentials.values()), None)).get("name")) or node.kind)
         or "database"
