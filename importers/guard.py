@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import re
 from collections import defaultdict
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from typing import Any, Final
 
 import orjson
@@ -32,10 +32,14 @@ from interlace.importers.build import Draft
 from interlace.importers.foreign import Json
 from interlace.importers.report import Report
 
+Writing = Callable[..., str]
+"""Writes a reference anew: its code, the default that fits its place, and whether a key follows."""
+
 _ROUNDS: Final = 4
 _BARE: Final = frozenset({"when", "until", "while", "filter", "map", "by"})
 _TEXTS: Final = frozenset({"template", "prompt", "system", "title", "message", "content", "query", "url"})
 _BESIDE: Final = re.compile(r"'(\w+)' does not run before")
+_ABSENT: Final = re.compile(r"`([^`]+)`: .* has no field ")
 _WORSE: Final = frozenset({"cycle", "unknown_handle", "edge_from_end", "edge_into_start"})
 _BOUND_LATER: Final = frozenset({"unknown_workflow"})
 
@@ -51,12 +55,34 @@ def guarded(document: Document, registry: Registry) -> Document:
             break
         spec = orjson.loads(dump(document, "json"))
         changed = [
-            _patch(node, place, shown) for node in _nodes(spec) for place, shown in wanted.get(node["id"], ())
+            _patch(node, place, shown, _defaulted)
+            for node in _nodes(spec)
+            for place, shown in wanted.get(node["id"], ())
         ]
         if not any(changed):
             break
         document = Document.model_validate(_long_edges(spec, document))
     return document
+
+
+def settled(document: Document, registry: Registry, report: Report, names: Mapping[str, str]) -> Document:
+    """The document with nothing in the place of what a node never gives, as the other products read it."""
+    wanted = []
+    for problem in validate(document, registry).errors:
+        found = _ABSENT.match(problem.message) if problem.code == "unknown_output" else None
+        if found is not None and problem.node and problem.field:
+            wanted.append((problem.node, problem.field, found[1]))
+    if not wanted:
+        return document
+    spec = orjson.loads(dump(document, "json"))
+    nodes = {node["id"]: node for node in _nodes(spec)}
+    for node, place, shown in wanted:
+        if _patch(nodes[node], place, shown, _nothing):
+            report.add(
+                "changed", "missing_field", f"It reads {shown}, which is never there; it reads as nothing.",
+                source=names.get(node), node=node,
+            )  # fmt: skip
+    return Document.model_validate(_long_edges(spec, document))
 
 
 def fitted(draft: Draft, registry: Registry, report: Report) -> None:
@@ -194,7 +220,17 @@ def _nodes(container: dict[str, Any]) -> list[dict[str, Any]]:
     return found
 
 
-def _patch(node: dict[str, Any], place: str, shown: str) -> bool:
+def _defaulted(code: str, default: str, *, followed: bool) -> str:
+    inner = f"{code} | default({default})"
+    return f"({inner})" if followed else inner
+
+
+def _nothing(code: str, default: str, *, followed: bool) -> str:
+    del code, followed
+    return default
+
+
+def _patch(node: dict[str, Any], place: str, shown: str, write: Writing) -> bool:
     keys = steps(place)
     holder: Any = node
     try:
@@ -207,12 +243,12 @@ def _patch(node: dict[str, Any], place: str, shown: str) -> bool:
         return False
     names = [key for key in keys if isinstance(key, str)]
     last = names[-1] if names else ""
-    patched = _with_default(value, last, shown)
+    patched = _rewritten(value, last, shown, write)
     holder[keys[-1]] = patched
     return patched != value
 
 
-def _with_default(source: str, field: str, shown: str) -> str:
+def _rewritten(source: str, field: str, shown: str, write: Writing) -> str:
     try:
         compiled = _compile(source, field)
     except ExpressionError:
@@ -226,8 +262,8 @@ def _with_default(source: str, field: str, shown: str) -> str:
             continue
         if made[end:].lstrip().startswith("| default") or reference.guarded:
             continue
-        inner = f"{made[start:end]} | default({default})"
-        made = made[:start] + (f"({inner})" if made[end : end + 1] in (".", "[") else inner) + made[end:]
+        followed = made[end : end + 1] in (".", "[")
+        made = made[:start] + write(made[start:end], default, followed=followed) + made[end:]
     return made
 
 

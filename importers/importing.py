@@ -10,7 +10,7 @@ from interlace.engine.registry import Registry
 from interlace.engine.source.reading import Unreadable, read
 from interlace.importers import dify, fim_one, n8n
 from interlace.importers.build import Draft, assemble
-from interlace.importers.guard import fitted, guarded, noted, ordered
+from interlace.importers.guard import fitted, guarded, noted, ordered, settled
 from interlace.importers.report import Entry, Imported, NotImported, Report
 
 MAX_BYTES: Final = 20_000_000
@@ -52,7 +52,8 @@ def import_text(text: str, *, registry: Registry, source: str = "auto", name: st
         fitted(draft, registry, report)
         document = assemble(draft, report)
         names = {step.id: step.source for step in draft.graph.walk() if step.source is not None}
-        document = guarded(ordered(document, registry, report, names), registry)
+        document = settled(ordered(document, registry, report, names), registry, report, names)
+        document = guarded(document, registry)
         noted(document, registry, report, names)
     except NotImported as error:
         entry = Entry(level="error", code=error.reason, message=str(error), source_node=error.node)

@@ -19,6 +19,8 @@ TRIGGER: Schema = {
         },
         "body": {"description": "Body of a webhook: the JSON value where it is JSON, else text."},
         "raw": {"type": "string", "description": "Reference to the raw bytes of a webhook's body."},
+        "event": {"type": "string", "description": "Of an event: how the other run ended."},
+        "workflow": {"type": "string", "description": "Of an event: the name of the other workflow."},
         "run": {
             "type": "object",
             "description": "The other run that ended: id, status, outputs, error.",

@@ -8,6 +8,7 @@ from interlace.engine.document import BREAK
 from interlace.importers.build import ERROR, OUT, Graph
 from interlace.importers.dify.context import Context
 from interlace.importers.dify.file import DifyNode, is_body_start
+from interlace.importers.foreign import objects, text
 
 
 def fill(graph: Graph, parent: DifyNode | None, ctx: Context) -> None:
@@ -63,6 +64,13 @@ def _link(graph: Graph, inside: Iterable[DifyNode], entries: dict[str, str], ctx
         graph.link(source.name, target, handle)
         if source.kind == "parameter-extractor" and handle == OUT:
             graph.link(source.name, target, "missing")
+        if source.kind == "question-classifier" and edge.handle == first_class(source):
+            graph.link(source.name, target, "else")
+
+
+def first_class(node: DifyNode) -> str:
+    """The class that Dify takes where the model names none of them."""
+    return text(next(iter(objects(node.data.get("classes"))), {}).get("id"))
 
 
 def _handle(node: DifyNode, handle: str, ctx: Context) -> str | None:

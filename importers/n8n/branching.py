@@ -7,7 +7,7 @@ from dataclasses import replace
 from interlace.importers.expressions import path, shown
 from interlace.importers.n8n.context import Site
 from interlace.importers.n8n.file import N8nNode
-from interlace.importers.n8n.kinds import Branch, Cases
+from interlace.importers.n8n.kinds import Branch, Case, Cases
 from interlace.importers.n8n.values import Flow, several, single
 from interlace.importers.neat import neat
 
@@ -16,11 +16,40 @@ def branch(
     node: N8nNode, kind: Branch, flow: Flow, site: Site, loose: list[tuple[str, str]]
 ) -> dict[int, Flow]:
     """The flows of a branching node's outputs; handles that lead nowhere are added to `loose`."""
+    if kind.convert is not None:
+        ways = kind.convert(node, site, flow)
+        loose.extend(ways.loose)
+        return ways.outputs
+    assert kind.cases is not None
     if flow.one is not None:
         scope = replace(site.scope, item=flow.one, items=flow.many)
-        return _one(node, kind.cases(node, replace(site, scope=scope).fields(node)), flow, site, loose)
+        return _one(
+            node,
+            _ruled(node, kind.cases(node, replace(site, scope=scope).fields(node)), site),
+            flow,
+            site,
+            loose,
+        )
     scope = replace(site.scope, item=flow.item(), items=flow.many, index="index", aligned=flow.aligned)
-    return _many(node, kind.cases(node, replace(site, scope=scope).fields(node)), flow, site, loose)
+    return _many(
+        node, _ruled(node, kind.cases(node, replace(site, scope=scope).fields(node)), site), flow, site, loose
+    )
+
+
+def _ruled(node: N8nNode, cases: Cases, site: Site) -> Cases:
+    """A node without any rule keeps its ways, which are never taken until somebody writes when."""
+    if cases.cases:
+        return cases
+    site.ctx.say(
+        "decision",
+        "no_rules",
+        "The node has no rules in the file: write when each of its ways is taken.",
+        node,
+    )
+    outputs = sorted(
+        {wire.output for wire in site.ctx.file.wires if wire.source == node.name} - {cases.rest}
+    ) or [0]
+    return replace(cases, cases=tuple(Case(output, "false", f"way_{output + 1}") for output in outputs))
 
 
 def _one(

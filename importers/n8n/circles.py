@@ -52,8 +52,10 @@ def convert_batches(head: N8nNode, unit: list[str], work: Conversion) -> None:
     size = _size(head, work, inputs[0])
     code = inputs[0].many.code if size == 1 else f"{inputs[0].many.code} | batch({size})"
     mark = work.ctx.draft.ids.mark()
-    made = _pass(head, body, asks, inputs[0], work, size=size, bound=False)
-    if made[1].nested:
+    nesting = work.ctx.nesting
+    made = _pass(head, body, asks, inputs[0], work, size=size, bound=head.name in nesting)
+    if made[1].nested and head.name not in nesting:
+        nesting.add(head.name)
         work.ctx.draft.ids.reset(mark)
         made = _pass(head, body, asks, inputs[0], work, size=size, bound=True)
     graph, inner = made
@@ -222,7 +224,9 @@ def convert_circle(unit: list[str], work: Conversion) -> None:
     if not inputs:
         return
     mark = work.ctx.draft.ids.mark()
-    if not _loop(head, unit, inputs[0], work, one=inputs[0].one is not None):
+    expected = inputs[0].one is not None and head.name not in work.ctx.nesting
+    if not _loop(head, unit, inputs[0], work, one=expected):
+        work.ctx.nesting.add(head.name)
         work.ctx.draft.ids.reset(mark)
         _loop(head, unit, inputs[0], work, one=False)
 

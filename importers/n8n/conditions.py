@@ -8,7 +8,7 @@ from typing import Any, Final
 from interlace.importers.expressions import constant, grouped
 from interlace.importers.foreign import Json, mapping, number, objects, text
 from interlace.importers.n8n.fields import Fields
-from interlace.importers.n8n.values import Value
+from interlace.importers.n8n.values import NOTHING, Value
 from interlace.importers.neat import neat
 
 Form = Callable[[str, str], str]
@@ -40,6 +40,11 @@ FORMS: Final[dict[str, Form]] = {
     "lengthLt": _safe("{left} | length < {right}"), "lengthGte": _safe("{left} | length >= {right}"),
     "lengthLte": _safe("{left} | length <= {right}"),
 }  # fmt: skip
+_ORDERS: Final = frozenset(
+    form
+    for name, form in FORMS.items()
+    if name in ("gt", "larger", "lt", "smaller", "gte", "largerEqual", "lte", "smallerEqual")
+)
 _OLD_KINDS: Final = ("string", "number", "boolean", "dateTime")
 
 
@@ -92,6 +97,8 @@ def one(kind: str, operation: Any, left: Any, right: Any, fields: Fields, *, fol
         first, second = _folded(first), _folded(second)
     if kind == "dateTime" and name not in ("exists", "notExists", "empty", "notEmpty"):
         first, second = _dated(first), _dated(second)
+    if form in _ORDERS and NOTHING.code in (first.code, second.code):
+        return "false"
     return form(first.code, second.code)
 
 

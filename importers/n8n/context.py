@@ -27,6 +27,8 @@ class Context:
     mentions: dict[str, set[str]] = field(default_factory=dict)
     """By node: the nodes whose parameters name it."""
     responded: bool = False
+    nesting: set[str] = field(default_factory=set)
+    """Nodes whose bodies hold bodies, so that these are not made once more to find that out."""
 
     def say(self, level: Level, code: str, message: str, node: N8nNode | None = None) -> None:
         """Add a remark to the report."""

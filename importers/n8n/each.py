@@ -93,7 +93,21 @@ def _joins(node: N8nNode, region: set[str], work: Conversion) -> bool:
     kind = kind_of(node)
     if not (isinstance(kind, Each | Branch) or kind is NOTHING):
         return False
+    if any(_gives_lists(wire.source, work) for wire in incoming) and not _reads_pairs(node, region, work):
+        return False
     return _AS_A_WHOLE.search(json.dumps(node.parameters)) is None
+
+
+def _gives_lists(name: str, work: Conversion) -> bool:
+    kind = kind_of(work.ctx.file.nodes[name])
+    return isinstance(kind, Each) and kind.lists
+
+
+def _reads_pairs(node: N8nNode, region: set[str], work: Conversion) -> bool:
+    """Whether a node, or one after it, reads what belongs to the item that the body is made for."""
+    following = work.shape.reached([node.name])
+    several_of = {name for (name, _), flow in work.flows.items() if flow.one is None}
+    return any(work.ctx.mentions.get(name, set()) & following for name in region | several_of)
 
 
 def iterate(node: N8nNode, region: list[str], flow: Flow, work: Conversion) -> None:
@@ -101,8 +115,10 @@ def iterate(node: N8nNode, region: list[str], flow: Flow, work: Conversion) -> N
     work.done.update(region)
     container = work.ctx.draft.ids.give(f"each_{node.id}", "each")
     mark = work.ctx.draft.ids.mark()
-    inner = _body(node, region, flow, work, bound=False)
-    if inner.nested:
+    nesting = work.ctx.nesting
+    inner = _body(node, region, flow, work, bound=node.name in nesting)
+    if inner.nested and node.name not in nesting:
+        nesting.add(node.name)
         work.ctx.draft.ids.reset(mark)
         inner = _body(node, region, flow, work, bound=True)
     ports = _ports(region, inner, work)

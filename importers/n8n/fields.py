@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, Final
 
 from interlace.importers.expressions import Part, Ref, constant, grouped, mixed, worded
 from interlace.importers.foreign import objects, text
@@ -13,6 +13,9 @@ from interlace.importers.json_template import json_template
 from interlace.importers.n8n.scope import Scope
 from interlace.importers.n8n.translate import failing, translate
 from interlace.importers.n8n.values import NotTranslated, Value, record, text_value
+
+_LONG: Final = 8_000
+"""Longer expressions are not read."""
 
 
 def unwrapped(value: Any) -> Any:
@@ -96,7 +99,9 @@ class Fields:
             codes = [
                 text_value(piece).code if isinstance(piece, str) else grouped(piece.code) for piece in pieces
             ]
-            return Value(" ~ ".join(codes) or "''", "text")
+            code = " ~ ".join(codes) or "''"
+            long = tuple(piece if isinstance(piece, str) else piece.part() for piece in pieces)
+            return Value(code, "text", parts=long if len(code) > _LONG else None)
         kinds = {str: "text", bool: "bool", int: "number", float: "number"}
         return Value(constant(given), kinds.get(type(given), "any"))  # type: ignore[arg-type]
 

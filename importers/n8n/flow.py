@@ -8,14 +8,14 @@ from interlace.importers.build import Graph
 from interlace.importers.expressions import path, shown
 from interlace.importers.n8n.branching import branch
 from interlace.importers.n8n.circles import batches_of, convert_batches, convert_circle
-from interlace.importers.n8n.context import Context, Site, on_error
+from interlace.importers.n8n.context import Context, Site
 from interlace.importers.n8n.each import convert_each, iterate, region_of
 from interlace.importers.n8n.file import N8nNode, Wire
 from interlace.importers.n8n.graph import Shape, may_meet
 from interlace.importers.n8n.kinds import Branch, Each, Whole
 from interlace.importers.n8n.nodes import kind_of
 from interlace.importers.n8n.scope import Scope
-from interlace.importers.n8n.values import Flow, Value, several, single
+from interlace.importers.n8n.values import Flow, Value, record, several, single
 
 Port = tuple[str, int]
 
@@ -70,7 +70,7 @@ class Conversion:
             return
         flow = self._prepared(node, inputs[0], kind)
         site = self.site(flow)
-        if isinstance(kind, Branch) and flow.one is None and self._goes_on(node, flow):
+        if isinstance(kind, Branch) and flow.one is None and (kind.convert or self._goes_on(node, flow)):
             iterate(node, region_of(node, self), flow, self)
         elif isinstance(kind, Branch):
             self.give(node, branch(node, kind, flow, site, self.loose))
@@ -80,11 +80,19 @@ class Conversion:
             given = [flow, *inputs[1:]]
             if kind.needs_items and flow.may_be_empty and flow.one is None:
                 site = self._gate(node, flow)
-            self.give(node, kind.convert(node, site, given))
+            outputs = kind.convert(node, site, given)
+            self.give(node, {**outputs, **self._failures(node, flow, outputs)})
         else:
             assert isinstance(kind, Each)
             convert_each(node, kind, flow, self)
         self.carried(node)
+
+    def _failures(self, node: N8nNode, flow: Flow, outputs: dict[int, Flow]) -> dict[int, Flow]:
+        """The output for failures of a node that runs once for all items, where its step can fail."""
+        if not any(step.id == node.id and step.on_error == "branch" for step in self.graph.steps):
+            return {}
+        failure = record({"error": Value(path(node.id, "error"), "object")}, flow.one)
+        return {max(outputs, default=0) + 1: single(failure, (node.id, "error"))}
 
     def _goes_on(self, node: N8nNode, flow: Flow) -> bool:
         """Whether items are better sent on one by one: what follows does so too, or reads what belongs to each."""
@@ -212,7 +220,3 @@ class Conversion:
         )
         empty = all(flow.may_be_empty and flow.one is None for flow in flows)
         return several(path(step.id, "value"), (step.id, "out"), may_be_empty=empty)
-
-    def error_flow(self, node: N8nNode, outputs: int) -> int | None:
-        """The output for failures, where a node has one."""
-        return outputs if on_error(node) == "continueErrorOutput" else None

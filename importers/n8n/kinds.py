@@ -23,11 +23,13 @@ class Outcome:
 class Each:
     """A node that does the same for every item.
 
-    `pure` gives the new item as an expression, where the node is no more than that; `convert` adds steps instead.
+    `pure` gives the new item as an expression, where the node is no more than that; `convert` adds steps instead. `lists`
+    says that it gives a list of items for each.
     """
 
     convert: Callable[[N8nNode, Site], Outcome] | None = None
     pure: Callable[[N8nNode, Fields], Value] | None = None
+    lists: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -60,10 +62,19 @@ class Cases:
 
 
 @dataclass(frozen=True, slots=True)
-class Branch:
-    """A node that sends each item one way or another, unchanged."""
+class Ways:
+    """The flow of each output, and the handles that lead nowhere."""
 
-    cases: Callable[[N8nNode, Fields], Cases]
+    outputs: dict[int, Flow]
+    loose: tuple[tuple[str, str], ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class Branch:
+    """A node that sends each item one way or another: by conditions, or (`convert`) by steps that handle one item."""
+
+    cases: Callable[[N8nNode, Fields], Cases] | None = None
+    convert: Callable[[N8nNode, Site, Flow], Ways] | None = None
 
 
 Kind = Each | Whole | Branch

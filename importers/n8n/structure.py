@@ -29,6 +29,8 @@ def structured(value: Value) -> Json:
 
 def template(value: Value) -> Any:
     """A value for a field that takes expressions anywhere in it."""
+    if value.parts is not None:
+        return mixed(value.parts)
     if is_simple(value.code):
         return constant_of(value.code)
     if value.fields is not None and value.base is None and value.kind == "object":

@@ -28,7 +28,7 @@ from interlace.importers.n8n import dates, lambdas, nodes_read
 from interlace.importers.n8n.functions import FUNCTIONS, NAMES
 from interlace.importers.n8n.methods import METHODS, PROPERTIES
 from interlace.importers.n8n.scope import Scope
-from interlace.importers.n8n.values import NotTranslated, Value, record
+from interlace.importers.n8n.values import NOTHING, NotTranslated, Value, record
 from interlace.importers.neat import neat
 
 _COMPARISONS: Final = {
@@ -140,7 +140,7 @@ class Translator:
             return Value(f"{grouped(parts[0].code)} | string", "text")
         return Value(" ~ ".join(_operand(part.code) for part in parts), "text")
 
-    def member(self, js: Js) -> Value:  # noqa: PLR0911 - one return a case
+    def member(self, js: Js) -> Value:  # noqa: C901, PLR0911 - one return a case
         """A field."""
         assert isinstance(js, Member)
         base = self.value(js.base)
@@ -164,6 +164,8 @@ class Translator:
             )
         if base.kind == "date" and isinstance(key, str):
             return dates.member(base, key)
+        if base.code == NOTHING.code:
+            return base
         if isinstance(key, str) and key in PROPERTIES and not (base.fields and key in base.fields):
             return PROPERTIES[key](base)
         if isinstance(key, int | str) and not isinstance(key, bool):
@@ -267,6 +269,8 @@ class Translator:
             return Value(f"{_operand(left.code)} {word} {_operand(right.code)}", kind)
         if js.operator in _COMPARISONS:
             return Value(f"{_operand(left.code)} {_COMPARISONS[js.operator]} {_operand(right.code)}", "bool")
+        if js.operator in _ARITHMETIC and NOTHING.code in (left.code, right.code):
+            raise NotTranslated("arithmetic with a field that the item does not have")
         if js.operator in _ARITHMETIC:
             return Value(f"{_operand(left.code)} {js.operator} {_operand(right.code)}", "number")
         if js.operator == "in":

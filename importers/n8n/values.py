@@ -42,6 +42,8 @@ class Value:
     kind: Kind = "any"
     fields: Mapping[str, Value] | None = None
     base: Value | None = None
+    parts: tuple[Part, ...] | None = field(default=None, compare=False)
+    """The pieces of a text, where that is too long for one expression."""
 
     def get(self, *keys: str | int) -> Value:
         """A field, by fields that are known or by the path to it."""
@@ -56,8 +58,9 @@ class Value:
                 return self.fields[str(key)]
             if self.base is not None:
                 return self.base.get(key)
-            return Value("none")
-        return Value(path(self.code, key))
+            return NOTHING
+        plain = self.kind in ("text", "number", "bool") and isinstance(key, str)
+        return NOTHING if plain or self.code == NOTHING.code else Value(path(self.code, key))
 
     def part(self) -> Part:
         """As a piece of a text."""

@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 
 from interlace.importers.dify.nodes import KINDS as DIFY_KINDS
 from interlace.importers.fim_one import KINDS as FIM_ONE_KINDS
-from interlace.importers.n8n.nodes import CODE_KINDS
+from interlace.importers.n8n.nodes import BY_NODE
 from interlace.importers.n8n.nodes import KINDS as N8N_KINDS
 from interlace.importers.n8n.nodes.triggers import KINDS as TRIGGERS
 from tests.importers import corpus
@@ -133,7 +133,7 @@ def rows(title: str) -> set[str]:
     ("title", "kinds"),
     [
         ("Dify", {*DIFY_KINDS, "loop-end"} - {""}),
-        ("n8n", {*N8N_KINDS, *CODE_KINDS, *TRIGGERS, "executeWorkflow", "splitInBatches", "stickyNote"}),
+        ("n8n", {*N8N_KINDS, *BY_NODE, *TRIGGERS, "stickyNote"}),
         ("FIM One", {*FIM_ONE_KINDS} - {""}),
     ],
 )

@@ -23,6 +23,11 @@ _ON_ERROR: Final = {
     "remove-abnormal-output": "drop",
     "remove_abnormal_output": "drop",
 }
+_LISTS: Final = frozenset({
+    ("iteration", "output"), ("list-operator", "result"), ("knowledge-retrieval", "result"), ("tool", "json"), ("tool", "files"),
+    ("agent", "json"), ("agent", "files"), ("http-request", "files"),
+})  # fmt: skip
+"""Outputs that are always lists, by kind."""
 _NAMES: Final = "_variable_names"
 _MOST_PARALLEL: Final = 1000
 
@@ -52,12 +57,15 @@ def iteration_output(node: DifyNode, keys: Sequence[str], ctx: Context) -> Ref:
         return Ref(path(keys[0], *keys[1:]))
     results = path(node.name, "results")
     if keys and keys[0] == "output":
-        flat = node.data.get("flatten_output") is not False and _gives_lists(node, ctx)
-        return Ref(f"{results} | flatten" if flat else path(results, *keys[1:]))
+        if node.data.get("flatten_output") is False or not _gives_lists(node, ctx):
+            return Ref(path(results, *keys[1:]))
+        # Where lists are put into one, an item that failed leaves nothing behind.
+        failed = _ON_ERROR.get(text(node.data.get("error_handle_mode"))) == "null"
+        return Ref(f"{results} | reject('none') | flatten" if failed else f"{results} | flatten")
     return Ref(path(node.name, *keys))
 
 
-def _gives_lists(node: DifyNode, ctx: Context) -> bool:
+def _gives_lists(node: DifyNode, ctx: Context) -> bool:  # noqa: PLR0911 - one return a kind
     """Whether each item gives a list: Dify puts such lists into one."""
     if text(node.data.get("output_type")).startswith("array[array"):
         return True
@@ -67,9 +75,25 @@ def _gives_lists(node: DifyNode, ctx: Context) -> bool:
         return False
     if source.kind == "code":
         return text(at(source.data.get("outputs"), chosen[1], "type")).startswith("array")
-    if source.kind == "iteration":
-        return True
-    return source.kind == "document-extractor" and source.data.get("is_array_file") is True
+    if source.kind in ("variable-aggregator", "variable-assigner"):
+        return _aggregates_lists(source, chosen)
+    if source.kind == "parameter-extractor":
+        declared = {
+            text(one.get("name")): text(one.get("type")) for one in objects(source.data.get("parameters"))
+        }
+        return declared.get(chosen[1], "").startswith("array")
+    if source.kind == "llm":
+        kind = at(source.data, "structured_output", "schema", "properties", *chosen[2:], "type")
+        return chosen[1] == "files" or (len(chosen) == 3 and kind == "array")  # noqa: PLR2004 - a field of the answer
+    if source.kind == "document-extractor":
+        return source.data.get("is_array_file") is True
+    return (source.kind, chosen[1]) in _LISTS
+
+
+def _aggregates_lists(source: DifyNode, chosen: Sequence[str]) -> bool:
+    groups = objects(at(source.data, "advanced_settings", "groups"))
+    named = next((one for one in groups if text(one.get("group_name")) == chosen[1]), source.data)
+    return text(named.get("output_type")).startswith("array")
 
 
 def loop(node: DifyNode, ctx: Context, graph: Graph) -> str:

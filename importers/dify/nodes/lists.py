@@ -26,10 +26,10 @@ def convert(node: DifyNode, ctx: Context, graph: Graph) -> str:
     is_filtered = at(node.data, "filter_by", "enabled") is True
     conditions = objects(at(node.data, "filter_by", "conditions")) if is_filtered else []
     operations: list[Json] = [{"filter": _filter(condition, node, ctx)} for condition in conditions]
-    if at(node.data, "order_by", "enabled") is True:
-        operations.append({"sort": _order(mapping(node.data["order_by"]))})
     if at(node.data, "extract_by", "enabled") is True:
         operations.append({"slice": _one(node.data["extract_by"], node, ctx)})
+    if at(node.data, "order_by", "enabled") is True:
+        operations.append({"sort": _order(mapping(node.data["order_by"]))})
     size = whole_number(at(node.data, "limit", "size"))
     if at(node.data, "limit", "enabled") is True and size is not None:
         operations.append({"slice": [0, max(size, 0)]})

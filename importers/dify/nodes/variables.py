@@ -133,8 +133,14 @@ def _value(item: Json, node: DifyNode, ctx: Context) -> Any:
 
 
 def _empty(keys: list[str], ctx: Context) -> Any:
-    kind = text(ctx.draft.variables.get(keys[-1], {}).get("type")) if keys[0] == "conversation" else "string"
-    return _EMPTY.get(kind, "")
+    if keys[0] == "conversation":
+        return _EMPTY.get(text(ctx.draft.variables.get(keys[-1], {}).get("type")), "")
+    around = ctx.file.nodes.get(keys[0])
+    declared = objects(around.data.get("loop_variables")) if around is not None else []
+    kind = next(
+        (text(one.get("var_type")) for one in declared if text(one.get("label")) == keys[-1]), "string"
+    )
+    return _EMPTY.get("array" if kind.startswith("array") else kind, "")
 
 
 KINDS: Final = {

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Final
 
 from interlace.importers.n8n.file import N8nNode
@@ -12,16 +13,17 @@ from interlace.importers.n8n.nodes.control import kind_of_call
 from interlace.importers.n8n.nodes.integrations import kind_of_product
 
 KINDS: Final[dict[str, Kind]] = {
-    **values_set.KINDS, **branches.KINDS, **lists.KINDS, **merge.KINDS, **control.KINDS, **http.KINDS, **ai.KINDS,
-    **integrations.KINDS,
+    **values_set.KINDS, **branches.KINDS, **lists.KINDS, **merge.KINDS, **control.KINDS, **ai.KINDS, **integrations.KINDS,
 }  # fmt: skip
-CODE_KINDS: Final = frozenset({"code", "function", "functionItem"})
+BY_NODE: Final[dict[str, Callable[[N8nNode], Kind]]] = {
+    **dict.fromkeys(("code", "function", "functionItem"), kind_of_code), "executeWorkflow": kind_of_call, **http.KINDS,
+}  # fmt: skip
+"""Kinds whose way with items depends on the node's settings."""
 
 
 def kind_of(node: N8nNode) -> Kind:
     """How a node is carried over."""
-    if node.kind in CODE_KINDS:
-        return kind_of_code(node)
-    if node.kind == "executeWorkflow":
-        return kind_of_call(node)
+    chosen = BY_NODE.get(node.kind)
+    if chosen is not None:
+        return chosen(node)
     return KINDS.get(node.kind) or kind_of_product(node)

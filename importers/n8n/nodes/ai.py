@@ -2,19 +2,19 @@
 
 from __future__ import annotations
 
-import json
-from typing import Any, Final
+from typing import Final
 
 from interlace.importers.build import spread
 from interlace.importers.builtin_tools import N8N_TOOLS
-from interlace.importers.expressions import path
+from interlace.importers.expressions import constant, path
 from interlace.importers.foreign import Json, at, mapping, number, objects, text, whole
 from interlace.importers.n8n.context import Site, param
 from interlace.importers.n8n.fields import unwrapped
 from interlace.importers.n8n.file import N8nNode
-from interlace.importers.n8n.kinds import Each, Outcome
+from interlace.importers.n8n.kinds import Branch, Each, Outcome, Ways
 from interlace.importers.n8n.nodes.integrations import connector, unknown
-from interlace.importers.n8n.values import Value, record
+from interlace.importers.n8n.nodes.schemas import parsed, schema_of, sound, typed
+from interlace.importers.n8n.values import Flow, Value, record, single
 from interlace.importers.naming import slug, unique
 
 _ROLES: Final = {"system": "system", "user": "user", "assistant": "assistant", "human": "user", "ai": "assistant",
@@ -77,32 +77,9 @@ def _schema(node: N8nNode, site: Site) -> Json | None:
         if text(helper.parameters.get("schemaType")) == "manual" or (
             written and not helper.parameters.get("jsonSchemaExample")
         ):
-            found = _json(written)
-            return found if isinstance(found, dict) else None
-        return schema_of(_json(helper.parameters.get("jsonSchemaExample")))
+            return sound(parsed(written), helper, site)
+        return sound(schema_of(parsed(helper.parameters.get("jsonSchemaExample"))), helper, site)
     return None
-
-
-def _json(value: Any) -> Any:
-    try:
-        return json.loads(text(value).removeprefix("="))
-    except (ValueError, RecursionError):
-        return None
-
-
-def schema_of(example: Any, depth: int = 0) -> Json:
-    """The JSON Schema of an example."""
-    if isinstance(example, dict) and depth < 20:  # noqa: PLR2004 - deeper ones are open
-        properties = {str(key): schema_of(value, depth + 1) for key, value in example.items()}
-        return {"type": "object", "required": list(properties), "properties": properties}
-    if isinstance(example, list):
-        return {
-            "type": "array",
-            **({"items": schema_of(example[0], depth + 1)} if example and depth < 20 else {}),  # noqa: PLR2004 - versions and limits of the format
-        }
-    kinds = {str: "string", bool: "boolean", int: "number", float: "number"}
-    kind = kinds.get(type(example))
-    return {"type": kind} if kind else {}
 
 
 def _prompt(node: N8nNode, site: Site) -> str:
@@ -113,7 +90,7 @@ def _prompt(node: N8nNode, site: Site) -> str:
         return (
             "{{ " + f"{asked.code} | string" + " }}" if asked.kind != "text" else "{{ " + asked.code + " }}"
         )
-    return fields.words(given.get("text") or given.get("prompt"))
+    return fields.words(given.get("text") or given.get("prompt")) or "{{ '' }}"
 
 
 def agent(node: N8nNode, site: Site) -> Outcome:
@@ -138,7 +115,13 @@ def agent(node: N8nNode, site: Site) -> Outcome:
         )
     step = site.add(node, "AGENT", spread(config))
     return Outcome(
-        record({"output": Value(path(step.id, "data" if schema else "text"), "any" if schema else "text")})
+        record(
+            {
+                "output": typed(path(step.id, "data"), schema)
+                if schema
+                else Value(path(step.id, "text"), "text")
+            }
+        )
     )
 
 
@@ -174,7 +157,7 @@ def chain(node: N8nNode, site: Site) -> Outcome:
     step = site.add(node, "LLM", spread(config))
     if schema:
         name = "output" if node.version >= 1.2 else "response"  # noqa: PLR2004 - the name changed there
-        return Outcome(record({name: Value(path(step.id, "data"))}))
+        return Outcome(record({name: typed(path(step.id, "data"), schema)}))
     answer = Value(path(step.id, "text"), "text")
     if node.version < 1.4:  # noqa: PLR2004 - one level deeper before
         return Outcome(record({"response": record({"text": answer}), "text": answer}))
@@ -213,33 +196,37 @@ def summarization(node: N8nNode, site: Site) -> Outcome:
     return Outcome(record({"response": record({"text": answer}), "output": record({"text": answer})}))
 
 
-def classifier(node: N8nNode, site: Site) -> Outcome:
-    """Text and sentiment classifiers as LLM with the classes as its schema; the item keeps its fields."""
-    names = [text(entry.get("category")) for entry in objects(param(node, "categories", "categories"))]
-    if node.kind == "sentimentAnalysis":
+def classifier(node: N8nNode, site: Site, flow: Flow) -> Ways:
+    """CLASSIFIER with a handle for each category; the item goes on as it is, with its sentiment where that was asked."""
+    assert flow.one is not None
+    entries = objects(param(node, "categories", "categories"))
+    sentiment = node.kind == "sentimentAnalysis"
+    if sentiment:
         written = text(param(node, "options", "categories")) or "Positive, Neutral, Negative"
-        names = [name.strip() for name in written.split(",") if name.strip()]
-    schema = {
-        "type": "object",
-        "required": ["category"],
-        "properties": {"category": {"type": "string", **({"enum": names} if names else {})}},
-    }
-    config = {
-        "system": "Choose the category that the text belongs to.", "prompt": site.fields(node).words(node.parameters.get("inputText")),
-        **_model(node, site), "output_schema": schema,
-    }  # fmt: skip
-    step = site.add(node, "LLM", spread(config))
-    found = record({"category": Value(path(step.id, "data", "category"), "text")})
-    if node.kind == "textClassifier":
-        site.ctx.say(
-            "decision",
-            "classifier",
-            "Each category was an output in n8n; put a CONDITION on `data.category` after the node.",
-            node,
-        )
-    return Outcome(
-        record({"sentimentAnalysis": found, "category": found.get("category")}, site.scope.current())
-    )
+        entries = [{"category": name.strip()} for name in written.split(",") if name.strip()]
+    used: set[str] = {"else", "error"}
+    fields = site.fields(node)
+    classes = [
+        spread({
+            "id": unique(slug(text(entry.get("category")), longest=30) or f"class_{index}", used),
+            "name": fields.words(entry.get("category")), "description": fields.words(entry.get("description")),
+        })
+        for index, entry in enumerate(entries, 1)
+    ] or [{"id": "any", "name": "any"}]  # fmt: skip
+    if _model(node, site):
+        site.ctx.say("changed", "model_settings", "A classifier takes no settings of its model.", node)
+    config: Json = {"input": fields.words(node.parameters.get("inputText")) or "{{ '' }}", "classes": classes}
+    if param(node, "options", "multiClass") is True:
+        config["multiple"] = True
+    step = site.add(node, "CLASSIFIER", config)
+    outputs = {}
+    for index, entry in enumerate(classes):
+        found = record({"category": Value(constant(entry["name"]), "text")})
+        item = record({"sentimentAnalysis": found}, flow.one) if sentiment else flow.one
+        outputs[index] = single(item, (step.id, entry["id"]))
+    if text(param(node, "options", "fallback")) == "other":
+        return Ways({**outputs, len(classes): single(flow.one, (step.id, "else"))})
+    return Ways(outputs, ((step.id, "else"),))
 
 
 def extractor(node: N8nNode, site: Site) -> Outcome:
@@ -259,17 +246,19 @@ def extractor(node: N8nNode, site: Site) -> Outcome:
             required.append(name)
     schema: Json = {"type": "object", "required": required, "properties": fields}
     if text(given.get("schemaType")) == "manual":
-        schema = mapping(_json(given.get("inputSchema"))) or schema
+        schema = mapping(parsed(given.get("inputSchema"))) or schema
     elif text(given.get("schemaType")) == "fromJson":
-        schema = {**schema_of(_json(given.get("jsonSchemaExample"))), "required": []}
+        schema = {**schema_of(parsed(given.get("jsonSchemaExample"))), "required": []}
     _model(node, site)
+    is_object = schema.get("type") == "object" and bool(schema.get("properties"))
+    if not is_object:
+        schema = {"type": "object", "properties": {"output": sound(schema, node, site) or {}}}
     config = {
-        "input": site.fields(node).words(given.get("text")), "schema": {"type": "object", **schema} if schema.get("properties") else {
-            "type": "object", "properties": {"text": {"type": "string"}}},
+        "input": site.fields(node).words(given.get("text")) or "{{ '' }}", "schema": schema,
         "instructions": site.fields(node).words(param(node, "options", "systemPromptTemplate")),
     }  # fmt: skip
     step = site.add(node, "PARAMETER_EXTRACTOR", spread(config))
-    return Outcome(record({"output": Value(path(step.id, "data"))}))
+    return Outcome(record({"output": Value(path(step.id, "data", *([] if is_object else ["output"])))}))
 
 
 def open_ai(node: N8nNode, site: Site) -> Outcome:
@@ -361,10 +350,10 @@ def retrieval(node: N8nNode, site: Site) -> Outcome:
     return Outcome(Value(path(step.id, "chunks"), "items"), listed=True)
 
 
-KINDS: Final = {
+KINDS: Final[dict[str, Each | Branch]] = {
     "agent": Each(convert=agent), "chainLlm": Each(convert=chain), "chainSummarization": Each(convert=summarization),
-    "informationExtractor": Each(convert=extractor), "textClassifier": Each(convert=classifier), "sentimentAnalysis": Each(convert=classifier),
+    "informationExtractor": Each(convert=extractor), "textClassifier": Branch(convert=classifier), "sentimentAnalysis": Branch(convert=classifier),
     "openAi": Each(convert=open_ai), "openAiAssistant": Each(convert=_assistant), "chainRetrievalQa": Each(convert=agent),
     "conversationalAgent": Each(convert=agent),
-    **{f"vectorStore{name}": Each(convert=retrieval) for name in ("InMemory", "Pinecone", "Qdrant", "Supabase", "PGVector", "Weaviate", "Milvus")},
+    **{f"vectorStore{name}": Each(convert=retrieval, lists=True) for name in ("InMemory", "Pinecone", "Qdrant", "Supabase", "PGVector", "Weaviate", "Milvus")},
 }  # fmt: skip

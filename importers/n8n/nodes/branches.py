@@ -42,7 +42,9 @@ def switch(node: N8nNode, fields: Fields) -> Cases:
     fallback = param(node, "options", "fallbackOutput")
     fallback = node.parameters.get("fallbackOutput") if fallback is None else fallback
     every = param(node, "options", "allMatchingOutputs") is True
-    return Cases(tuple(cases) or (Case(0, "false", "first"),), rest=_rest(fallback, len(cases)), every=every)
+    if not cases and mapping(node.parameters.get("conditions")).get("conditions"):
+        return Cases((Case(0, condition(node.parameters, fields) or "false", "first"),), rest=1)
+    return Cases(tuple(cases), rest=_rest(fallback, len(cases)), every=every)
 
 
 def _name(key: Any, rule: Any, index: int, used: set[str]) -> str:
@@ -83,7 +85,7 @@ def _old(node: N8nNode, fields: Fields) -> Cases:
         most = max(most, output)
     fallback = whole(node.parameters.get("fallbackOutput"))
     return Cases(
-        tuple(cases) or (Case(0, "false", "first"),),
+        tuple(cases),
         rest=fallback if fallback is not None and fallback >= 0 else None,
     )
 

@@ -172,6 +172,17 @@ def _workflow(node: N8nNode, site: Site) -> str:
     return name
 
 
+def evaluation(node: N8nNode, site: Site, flows: list[Flow]) -> dict[int, Flow]:
+    """A part of n8n's own evaluations: a run that is none takes the way for it."""
+    site.ctx.say(
+        "changed",
+        "evaluation",
+        "Runs are no evaluations of n8n here: what the node did for these was left out.",
+        node,
+    )
+    return {1 if text(node.parameters.get("operation")) == "checkIfEvaluating" else 0: flows[0]}
+
+
 def kind_of_call(node: N8nNode) -> Each | Whole:
     """By the mode of the node."""
     return Each(convert=call) if text(node.parameters.get("mode")) == "each" else Whole(call_once)
@@ -180,5 +191,5 @@ def kind_of_call(node: N8nNode) -> Each | Whole:
 NOTHING: Final = Whole(nothing, needs_items=False)
 KINDS: Final[dict[str, Each | Whole]] = {
     "noOp": NOTHING, "wait": Whole(wait), "stopAndError": Each(convert=stop), "respondToWebhook": Whole(respond),
-    "executionData": NOTHING, "debugHelper": NOTHING,
+    "evaluation": Whole(evaluation, needs_items=False), "executionData": NOTHING, "debugHelper": NOTHING,
 }  # fmt: skip

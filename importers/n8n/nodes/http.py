@@ -17,6 +17,8 @@ from interlace.importers.naming import slug
 from interlace.importers.urls import usable
 
 _METHODS: Final = frozenset({"GET", "HEAD", "OPTIONS", "POST", "PUT", "PATCH", "DELETE"})
+_PLAIN: Final = frozenset({"text", "string", "file"})
+"""Forms of an answer that are kept as they come."""
 _NEWER: Final = 3
 """From this version on a list in the answer becomes items."""
 
@@ -232,6 +234,26 @@ def _options(node: N8nNode, fields: Fields) -> Json:
     return {name: value for name, value in made.items() if value is not None}
 
 
+def _form(node: N8nNode, response: Json) -> str:
+    return text(response.get("responseFormat") or node.parameters.get("responseFormat"))
+
+
+def gives_items(node: N8nNode) -> bool:
+    """Whether a list in the answer becomes items."""
+    options = mapping(node.parameters.get("options"))
+    response = mapping(mapping(options.get("response")).get("response"))
+    is_whole = response.get("fullResponse") is True or options.get("fullResponse") is True
+    if is_whole or _form(node, response) in _PLAIN:
+        return False
+    paged = bool(mapping(mapping(options.get("pagination")).get("pagination")))
+    return node.version >= _NEWER or options.get("splitIntoItems") is True or paged
+
+
+def kind_of_request(node: N8nNode) -> Each:
+    """By what becomes of the answer."""
+    return _LISTS if gives_items(node) else _SINGLE
+
+
 def _outcome(node: N8nNode, site: Site, step: str) -> Outcome:
     options = mapping(node.parameters.get("options"))
     response = mapping(mapping(options.get("response")).get("response"))
@@ -244,12 +266,11 @@ def _outcome(node: N8nNode, site: Site, step: str) -> Outcome:
             "statusCode": Value(path(step, "status_code"), "number"),
         }
         return Outcome(record({**fields, "error": Value(path(step, "error"))} if failed else fields))
-    form = text(response.get("responseFormat") or node.parameters.get("responseFormat"))
-    if form in ("text", "string", "file"):
+    form = _form(node, response)
+    if form in _PLAIN:
         name = text(response.get("outputPropertyName") or node.parameters.get("dataPropertyName")) or "data"
         return Outcome(record({name: Value(body, "text" if form != "file" else "any")}))
-    paged = bool(mapping(mapping(options.get("pagination")).get("pagination")))
-    if node.version < _NEWER and options.get("splitIntoItems") is not True and not paged:
+    if not gives_items(node):
         return Outcome(Value(body))
     return _items(node, site, step, body, failed=failed)
 
@@ -264,4 +285,6 @@ def _items(node: N8nNode, site: Site, step: str, body: str, *, failed: bool) -> 
     return Outcome(Value(path(made.id, "result"), "items"), listed=True)
 
 
-KINDS: Final = {"httpRequest": Each(convert=request), "httpRequestTool": Each(convert=request)}
+_SINGLE: Final = Each(convert=request)
+_LISTS: Final = Each(convert=request, lists=True)
+KINDS: Final = {"httpRequest": kind_of_request, "httpRequestTool": kind_of_request}

@@ -8,10 +8,13 @@ from interlace.importers.build import spread
 from interlace.importers.expressions import path, shown
 from interlace.importers.foreign import Json, mapping, objects, text
 from interlace.importers.n8n.context import Site, param
+from interlace.importers.n8n.fields import unwrapped
 from interlace.importers.n8n.file import N8nNode
 from interlace.importers.n8n.kinds import Each, Outcome
 from interlace.importers.n8n.nodes.html_code import EXTRACT
-from interlace.importers.n8n.values import Value, record
+from interlace.importers.n8n.nodes.sql import statement
+from interlace.importers.n8n.structure import structured
+from interlace.importers.n8n.values import Value, record, shaped
 from interlace.importers.naming import slug
 from interlace.importers.placeholder import failing_code, settings_text
 
@@ -96,7 +99,7 @@ def _flat(parameters: Json) -> Json:
 
 def database(node: N8nNode, site: Site) -> Outcome:
     """DATABASE; values of a query are bound, never pasted in."""
-    given, fields = node.parameters, site.fields(node)
+    given = node.parameters
     name = (
         slug(text(mapping(next(iter(node.credentials.values()), None)).get("name")) or node.kind)
         or "database"
@@ -104,24 +107,14 @@ def database(node: N8nNode, site: Site) -> Outcome:
     site.ctx.say(
         "decision", "bind_database", f"Add the database {name!r}: interlace databases add {name} …", node
     )
-    operation = text(given.get("operation")) or "executeQuery"
+    operation = text(given.get("operation")) or ("executeQuery" if given.get("query") else "insert")
+    table = text(unwrapped(given.get("table"))).removeprefix("=")
     config: Json = {"connector": name}
-    if operation == "executeQuery":
-        sql = fields.words(given.get("query"))
+    if operation == "executeQuery" and text(given.get("query")).strip("= \n"):
+        sql = statement(node, site)
         config |= {"operation": "query" if _reads(sql) else "execute", "sql": sql}
-        values = param(node, "options", "queryReplacement")
-        if values is not None:
-            site.ctx.say(
-                "decision",
-                "sql_parameters",
-                f"Query parameters {text(values)[:200]!r}: write them as :name and under `parameters`.",
-                node,
-            )
-    elif operation == "insert":
-        table = text(
-            given.get("table") if not isinstance(given.get("table"), dict) else given["table"].get("value")
-        )
-        config |= {"operation": "insert_many", "table": table or "table", "rows": _rows(node, site)}
+    elif operation == "insert" and table:
+        config |= {"operation": "insert_many", "table": table, "rows": _rows(node, site)}
     else:
         message = f"{node.name!r} did {operation!r} on a table in n8n; write it as SQL."
         site.ctx.say("unsupported", "sql_operation", message, node)
@@ -141,7 +134,7 @@ def _rows(node: N8nNode, site: Site) -> Any:
         return [{name: fields.any(value) for name, value in columns.items()}]
     names = [name.strip() for name in text(node.parameters.get("columns")).split(",") if name.strip()]
     item = site.scope.current()
-    return [{name: shown(item.get(name).code) for name in names}] if names else [shown(item.code)]
+    return [{name: shown(item.get(name).code) for name in names}] if names else shown(f"[{item.code}]")
 
 
 def xml(node: N8nNode, site: Site) -> Outcome:
@@ -163,6 +156,10 @@ def xml(node: N8nNode, site: Site) -> Outcome:
 
 def html(node: N8nNode, site: Site) -> Outcome:
     """CODE that reads HTML by CSS selectors; templates and tables have no counterpart."""
+    if node.kind == "html" and text(node.parameters.get("operation")) in ("", "generateHtmlTemplate"):
+        page = site.fields(node).value("=" + text(node.parameters.get("html")).removeprefix("="))
+        step = site.add(node, "TRANSFORM", structured(record({"html": page})))
+        return Outcome(shaped(path(step.id, "result"), {"html": "text"}))
     if node.kind == "html" and text(node.parameters.get("operation")) != "extractHtmlContent":
         return unknown(node, site)
     if text(node.parameters.get("sourceData")) == "binary":
@@ -209,14 +206,14 @@ def unknown(node: N8nNode, site: Site) -> Outcome:
 def kind_of_product(node: N8nNode) -> Each:
     """By what is known of a node without a converter of its own."""
     if node.kind in _SQL:
-        return Each(convert=database)
+        return Each(convert=database, lists=True)
     if node.kind in _NOT_CALLS or (
         not node.credentials
         and not {"resource", "operation"} & set(node.parameters)
         and node.package != "n8n-nodes-base"
     ):
         return Each(convert=unknown)
-    return Each(convert=connector)
+    return Each(convert=connector, lists=True)
 
 
 KINDS: Final = {

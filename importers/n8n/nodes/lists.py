@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import json
+import re
 from dataclasses import replace
 from typing import Any, Final
 
@@ -12,7 +14,9 @@ from interlace.importers.n8n.context import Site, param
 from interlace.importers.n8n.file import N8nNode
 from interlace.importers.n8n.kinds import Whole
 from interlace.importers.n8n.nodes.code_of_ours import SUMMARIZE
-from interlace.importers.n8n.values import Flow, Value, several, single
+from interlace.importers.n8n.values import NOTHING, Flow, Value, several, shaped, single
+
+_KEY: Final = re.compile(r"""([^.\[\]]+)|\[(\d+)\]|\['([^']*)'\]|\["([^"]*)"\]""")
 
 
 def _operations(node: N8nNode, site: Site, flow: Flow, operations: list[Json]) -> dict[int, Flow]:
@@ -44,7 +48,7 @@ def sort(node: N8nNode, site: Site, flows: list[Flow]) -> dict[int, Flow]:
         return {0: flows[0].through(*site.tails)}
     operations: list[Json] = []
     for entry in reversed(objects(param(node, "sortFieldsUi", "sortField"))):
-        by: Json = {"by": path("item", *text(entry.get("fieldName")).split("."))}
+        by: Json = {"by": path("item", *keys_of(text(entry.get("fieldName"))))}
         if text(entry.get("order")) == "descending":
             by["descending"] = True
         operations.append({"sort": by})
@@ -63,7 +67,7 @@ def unique(node: N8nNode, site: Site, flows: list[Flow]) -> dict[int, Flow]:
     names = _names(node.parameters.get("fieldsToCompare"))
     compare = text(node.parameters.get("compare"))
     if compare == "selectedFields" and names:
-        keys = [f"{grouped(path('item', *name.split('.')))} | default(none)" for name in names]
+        keys = [f"{grouped(path('item', *keys_of(name)))} | default(none)" for name in names]
         by = {"by": keys[0] if len(keys) == 1 else f"[{', '.join(keys)}] | tojson"}
         return _operations(node, site, flows[0], [{"unique": by}])
     if compare == "allFieldsExcept":
@@ -85,7 +89,7 @@ def aggregate(node: N8nNode, site: Site, flows: list[Flow]) -> dict[int, Flow]:
     how = text(node.parameters.get("aggregate")) or "aggregateIndividualFields"
     made: Json = {}
     if how == "aggregateAllItemData":
-        name = text(node.parameters.get("destinationFieldName")) or "data"
+        name = text(node.parameters.get("destinationFieldName")).removeprefix("=") or "data"
         if text(node.parameters.get("include")) == "allFieldsExcept":
             site.ctx.say(
                 "decision",
@@ -99,13 +103,17 @@ def aggregate(node: N8nNode, site: Site, flows: list[Flow]) -> dict[int, Flow]:
         merge = param(node, "options", "mergeLists") is True
         for entry in objects(param(node, "fieldsToAggregate", "fieldToAggregate")):
             field = text(entry.get("fieldToAggregate")).lstrip("=")
-            renamed = text(entry.get("outputFieldName")) if entry.get("renameField") is True else ""
+            renamed = (
+                text(entry.get("outputFieldName")).removeprefix("=")
+                if entry.get("renameField") is True
+                else ""
+            )
             if field:
-                made[renamed or field.rsplit(".", 1)[-1]] = shown(
+                made[renamed or str(keys_of(field)[-1])] = shown(
                     _column(items, field, keep=keep, merge=merge)
                 )
     step = site.add(node, "TRANSFORM", {"input": made})
-    return {0: single(Value(path(step.id, "result")), *site.tails)}
+    return {0: single(shaped(path(step.id, "result"), dict.fromkeys(made, "list")), *site.tails)}
 
 
 def _only(node: N8nNode, flow: Flow) -> str:
@@ -126,11 +134,24 @@ def _only(node: N8nNode, flow: Flow) -> str:
 
 
 def _column(items: str, field: str, *, keep: bool, merge: bool) -> str:
-    if keep:
+    keys = keys_of(field)
+    if any(not isinstance(key, str) or "." in key for key in keys):
+        query = "[*]" + "".join(f"[{key}]" if isinstance(key, int) else f".{json.dumps(key)}" for key in keys)
+        code = f"{items} | jmespath({constant(query)})"
+    elif keep:
         code = f"{items} | map(attribute={constant(field)}, default=none)"
     else:
         code = f"{items} | selectattr({constant(field)}, 'defined') | map(attribute={constant(field)})"
     return f"{code} | flatten" if merge else code
+
+
+def keys_of(field: str) -> list[str | int]:
+    """The keys of a field's name: `a.b[0]['c d']`."""
+    found = [
+        int(number_of) if number_of else plain or quoted or double
+        for plain, number_of, quoted, double in _KEY.findall(field)
+    ]
+    return found or [field]
 
 
 def split_out(node: N8nNode, site: Site, flows: list[Flow]) -> dict[int, Flow]:
@@ -146,12 +167,11 @@ def split_out(node: N8nNode, site: Site, flows: list[Flow]) -> dict[int, Flow]:
             f"Several fields are split side by side in the file; here only {names[0]}.",
             node,
         )
-    keys = names[0].split(".")
+    keys = keys_of(names[0])
     include = text(node.parameters.get("include")) or "noOtherFields"
-    target = (
-        text(node.parameters.get("destinationFieldName") or param(node, "options", "destinationFieldName"))
-        or names[0].rsplit(".", 1)[-1]
-    )
+    target = text(
+        node.parameters.get("destinationFieldName") or param(node, "options", "destinationFieldName")
+    ) or str(keys[-1])
     renamed = bool(
         text(node.parameters.get("destinationFieldName") or param(node, "options", "destinationFieldName"))
     )
@@ -161,7 +181,8 @@ def split_out(node: N8nNode, site: Site, flows: list[Flow]) -> dict[int, Flow]:
     each = [] if renamed else [{"map": f"item if item is mapping else {entry}"}]
     each = [{"map": entry}] if renamed else each
     if flows[0].one is not None:
-        source = flows[0].one.get(*keys).code
+        found = flows[0].one.get(*keys).code
+        source = "[]" if found == NOTHING.code else found
         step = site.add(node, "LIST_OPERATION", {"input": shown(source), "operations": each})
     else:
         operations: list[Json] = [{"map": path("item", *keys)}, {"flatten": 1}, *each]
@@ -171,7 +192,9 @@ def split_out(node: N8nNode, site: Site, flows: list[Flow]) -> dict[int, Flow]:
     return {0: several(path(step.id, "result"), *site.tails)}
 
 
-def _with_others(node: N8nNode, site: Site, flow: Flow, keys: list[str], target: str) -> dict[int, Flow]:
+def _with_others(
+    node: N8nNode, site: Site, flow: Flow, keys: list[str | int], target: str
+) -> dict[int, Flow]:
     """Each entry together with the other fields of its item: an ITERATION over the items, a list in it."""
     inner = site.ctx.draft.ids.give(f"{node.id}_entries", "entries")
     whole_item = site.ctx.draft.ids.give(f"{node.id}_item", "item")
@@ -209,6 +232,25 @@ def summarize(node: N8nNode, site: Site, flows: list[Flow]) -> dict[int, Flow]:
     return {0: several(path(step.id, "items"), *site.tails, may_be_empty=False)}
 
 
+def first_batch(node: N8nNode, site: Site, flows: list[Flow]) -> dict[int, Flow]:
+    """Batches that nothing leads back for: only the first one is ever given, and the end never comes."""
+    newer = node.version >= 3  # noqa: PLR2004 - the outputs changed places there, and the default
+    size = site.fields(node).value(node.parameters.get("batchSize") or (1 if newer else 10)).code
+    site.ctx.say(
+        "changed",
+        "first_batch",
+        "Nothing leads back to the node, so that only its first batch is worked on, as in n8n.",
+        node,
+    )
+    flow = flows[0].through(*site.tails)
+    if flow.one is None and size == "1":
+        first = flow.item(f"({grouped(flow.many.code)} | first)")
+        flow = replace(flow, many=Value(f"[{first.code}]", "items"), one=first, may_be_empty=False)
+    elif flow.one is None:
+        flow = replace(flow, many=Value(f"{grouped(flow.many.code)}[:{size}]", "items"))
+    return {1 if newer else 0: flow}
+
+
 def item_lists(node: N8nNode, site: Site, flows: list[Flow]) -> dict[int, Flow]:
     """The older node for lists, by its operation."""
     operation = text(node.parameters.get("operation")) or "splitOutItems"
@@ -222,5 +264,5 @@ def item_lists(node: N8nNode, site: Site, flows: list[Flow]) -> dict[int, Flow]:
 KINDS: Final = {
     "limit": Whole(limit, needs_items=False), "sort": Whole(sort, needs_items=False), "removeDuplicates": Whole(unique, needs_items=False),
     "aggregate": Whole(aggregate), "splitOut": Whole(split_out, needs_items=False), "summarize": Whole(summarize),
-    "itemLists": Whole(item_lists, needs_items=False),
+    "itemLists": Whole(item_lists, needs_items=False), "splitInBatches": Whole(first_batch),
 }  # fmt: skip

@@ -5,14 +5,14 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any, Final
 
-from interlace.importers.expressions import constant, failing, grouped
+from interlace.importers.expressions import constant, failing, grouped, is_valid
 from interlace.importers.foreign import Json, mapping, number, objects, text, texts
 from interlace.importers.n8n.context import param
 from interlace.importers.n8n.dates import layout
 from interlace.importers.n8n.fields import Fields
 from interlace.importers.n8n.file import N8nNode
 from interlace.importers.n8n.kinds import Each
-from interlace.importers.n8n.values import NotTranslated, Value, record
+from interlace.importers.n8n.values import NOTHING, NotTranslated, Value, record
 
 _OLD_KINDS: Final = ("string", "number", "boolean", "object", "array")
 _UNITS: Final = {"quarter": "months", "year": "years", "month": "months", "week": "weeks", "day": "days", "hour": "hours",
@@ -44,18 +44,29 @@ def _of_json(value: Any) -> Value:
     if isinstance(value, list):
         return Value(f"[{', '.join(_of_json(inner).code for inner in value)}]", "list")
     if isinstance(value, str) and "{{" in value:
-        pieces = []
-        for index, piece in enumerate(value.replace("}}", "{{").split("{{")):
-            if index % 2:
-                pieces.append(grouped(piece.strip()))
-            elif piece:
-                pieces.append(constant(piece))
+        pieces = [constant(piece) if is_text else grouped(piece.strip()) for piece, is_text in _split(value)]
         return Value(
             pieces[0].removeprefix("(").removesuffix(")")
             if len(pieces) == 1 and pieces[0][:1] == "("
             else " ~ ".join(pieces)
         )
     return Value(constant(value))
+
+
+def _split(words: str) -> list[tuple[str, bool]]:
+    """A text with expressions as its pieces, each with whether it stands for itself."""
+    made: list[tuple[str, bool]] = []
+    position = 0
+    while (start := words.find("{{", position)) >= 0:
+        end = words.find("}}", start)
+        while end >= 0 and not is_valid(words[start + 2 : end]):
+            end = words.find("}}", end + 1)
+        if end < 0:
+            break
+        made += [(words[position:start], True), (words[start + 2 : end], False)]
+        position = end + 2
+    made.append((words[position:], True))
+    return [piece for piece in made if piece[0]]
 
 
 def _assigned(node: N8nNode, fields: Fields) -> list[tuple[str, Value]]:
@@ -186,6 +197,8 @@ def _date(action: str, node: N8nNode, fields: Fields) -> Value:
     if action == "getCurrentDate":
         return Value("now()" if given.get("includeTime") is not False else "now() | date", "date")
     source = grouped(fields.value(given.get("date", given.get("magnitude", given.get("value")))).code)
+    if source == NOTHING.code and action != "getTimeBetweenDates":
+        raise NotTranslated("there is no date")
     if action in ("formatDate", "format"):
         pattern = text(given.get("format") or given.get("toFormat")) or "MM/dd/yyyy"
         if pattern == "custom":

@@ -58,7 +58,7 @@ def codes(made: Imported, source: str | None = None) -> set[str]:
         (AI + "chainLlm", 1.5, {"promptType": "define", "text": "=Say {{ $json.q }}"}, "LLM", {"prompt": "Say {{ inputs.q }}"}),
         (AI + "openAi", 1, {"modelId": {"value": "gpt-4o"}, "messages": {"values": [{"role": "system", "content": "S"}, {"content": "=U {{ $json.q }}"}]}, "jsonOutput": True}, "LLM", {"system": "S", "prompt": "U {{ inputs.q }}", "output_schema": {"type": "object"}}),
         (AI + "informationExtractor", 1, {"text": "={{ $json.q }}", "attributes": {"attributes": [{"name": "city", "description": "where", "required": True}]}}, "PARAMETER_EXTRACTOR", {"input": "{{ inputs.q | string }}", "schema": {"type": "object", "required": ["city"], "properties": {"city": {"type": "string", "description": "where"}}}}),
-        (AI + "sentimentAnalysis", 1, {"inputText": "={{ $json.q }}"}, "LLM", None),
+        (AI + "sentimentAnalysis", 1, {"inputText": "={{ $json.q }}"}, "CLASSIFIER", {"input": "{{ inputs.q | string }}", "classes": [{"id": "positive", "name": "Positive"}, {"id": "neutral", "name": "Neutral"}, {"id": "negative", "name": "Negative"}]}),
         (AI + "chainSummarization", 2, {}, "LLM", None),
     ],
 )  # fmt: skip
