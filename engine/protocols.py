@@ -222,10 +222,13 @@ class ProgramRunner(Protocol):
         seconds: float,
         memory_mb: int,
         total: float,
+        now: float,
+        seed: str,
     ) -> CodeResult:
         """Run a program from its first line to its last; its result has its last value under `value`.
 
-        `seconds` are of its own work between two calls, `total` with its calls.
+        `seconds` are of its own work between two calls, `total` with its calls. Its clock stands at `now` and its chance
+        follows from `seed`, so that it does the same when it is run again.
 
         Raises:
             NodeError: as `CodeRunner.run`.

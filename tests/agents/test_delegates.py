@@ -106,6 +106,20 @@ async def test_the_answer_alone_comes_back() -> None:
     assert steps == {"1", "2", "1.0/1", "1.0/2", "1.1/1", "1.1/2"}
 
 
+@pytest.mark.parametrize("ref", ["1.0/1.1", "1.0/1", "1.0/1.0"])
+async def test_what_a_delegate_did_is_not_read_as_a_result(ref: str) -> None:
+    """Steps of a delegate stand below the call; `read_result` gives the caller's own results alone."""
+
+    def chief(asked: Asked) -> Any:
+        turns = {0: calls(call("call_agent", task="ada")), 1: calls(call("read_result", ref=ref))}
+        return turns.get(seen(asked), "done")
+
+    async with stage(rules=crew(mate, chief), tools=chiefs) as run:
+        outputs = await run.outputs()
+    assert outputs["calls"][1]["result"] == {"error": "bad_arguments"}
+    assert "sent to" not in str(outputs)
+
+
 async def test_what_delegates_use_counts_for_the_node() -> None:
     async with stage(rules=crew(mate, chief), tools=chiefs) as run:
         await run.turn()
