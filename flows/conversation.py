@@ -21,6 +21,9 @@ _TITLE = 80
 ASKED: Final = "asked"
 """In a question's data: what it asks for besides its text (`system`, `tools`, `inputs`, what an agent's node takes)."""
 
+SAID: Final = "said"
+"""In an answer's data: what was said to it while it was made, and it took up."""
+
 
 class BadMessage(InterlaceError):  # noqa: N818 - what it says
     """A message that cannot be asked."""
@@ -40,13 +43,20 @@ def path_to(messages: Iterable[Message], message_id: str | None) -> list[Message
 
 def history_of(path: Sequence[Message]) -> list[dict[str, Any]]:
     """What was said before, as `{role, content}`; answers that nobody got are left out with their questions' places kept."""
-    found = []
+    found: list[dict[str, Any]] = []
     for message in path[-_MAX_HISTORY:]:
+        if found and message.role == "assistant" and message.data.get(SAID):
+            found[-1] = {**found[-1], "content": with_said(found[-1]["content"], message)}
         names = ", ".join(str(file.get("name")) for file in message.files)
         text = f"{message.content}\n[attached: {names}]" if names else message.content
         if message.role == "user" or text:
             found.append({"role": message.role, "content": text.strip()})
     return found
+
+
+def with_said(question: str, answer: Message) -> str:
+    """A question with what was said to its answer while that was made."""
+    return "\n\n".join([question, *answer.data.get(SAID, ())])
 
 
 def turn_inputs(document: Document, path: Sequence[Message]) -> dict[str, Any]:

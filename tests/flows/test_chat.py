@@ -9,6 +9,7 @@ from typing import Any
 import pytest
 
 from interlace.engine.principal import LOCAL, Principal
+from interlace.flows.answers import Answers
 from interlace.flows.chat import Turn
 from interlace.flows.conversation import BadMessage, first_title, history_of
 from interlace.flows.platform import Platform
@@ -217,6 +218,29 @@ async def test_what_is_said_meanwhile_is_asked_afterwards(tmp_path: Path) -> Non
             await platform.chat.inject(session.id, "too late", by=LOCAL)
 
 
+async def test_what_was_said_is_asked_after_a_crash_and_once(tmp_path: Path) -> None:
+    """The answer is written, and the process dies before it asks what came too late; two look after it then."""
+    async with chatting(tmp_path / "home", [*ECHO[:1], {"reply": told}]) as (platform, _):
+        session = await platform.chat.create(by=LOCAL, workflow=await published(platform, LISTENING))
+        turn = await platform.chat.send(session.id, "slow", by=LOCAL)
+        assert turn.answer.run_id is not None
+        for text in ("and be brief", "please"):
+            await platform.chat.inject(session.id, text, by=LOCAL)
+        follow = platform.runner.ended_of.pop("chat")
+        await platform.runner.wait(turn.answer.run_id)
+        platform.runner.ended_of["chat"] = follow
+        written, run = await Answers(platform.store, platform.documents).settle(turn.answer)
+        assert (written.status, run is not None) == ("succeeded", True)
+        with pytest.raises(ConflictError, match="next question"):
+            await platform.store.sessions.inject(turn.answer.run_id, turn.answer.id, "too late")
+        await asyncio.gather(platform.chat.catch_up(), platform.chat.catch_up())
+        _, messages = await platform.chat.read(session.id, by=LOCAL)
+        said = [message.content for message in messages if message.role == "user"]
+        assert said == ["slow", "and be brief\n\nplease"]
+        await done(platform, Turn(session=session, question=messages[-2], answer=messages[-1]))
+        assert await platform.store.sessions.left() == []
+
+
 WORKING = """
 name: worker
 settings: {chat: true}
@@ -245,6 +269,12 @@ async def test_an_agent_takes_up_what_is_said_meanwhile(tmp_path: Path) -> None:
         assert len(models.requests) == 2
         _, messages = await platform.chat.read(session.id, by=LOCAL)
         assert len(messages) == 2, "nothing is left to be asked"
+        assert answer.data["said"] == ["and be brief", "please"]
+        again = await done(platform, await platform.chat.regenerate(session.id, answer.id, by=LOCAL))
+        assert models.requests[-1].user == "slow\n\nand be brief\n\nplease", "it counts for a new try too"
+        assert again.data["said"] == answer.data["said"]
+        [question, _] = await platform.chat.history(session.id, by=LOCAL)
+        assert question["content"] == "slow\n\nand be brief\n\nplease", "what follows knows of it"
 
 
 async def test_attachments_are_files_of_the_user(tmp_path: Path) -> None:
