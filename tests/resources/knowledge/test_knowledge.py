@@ -60,17 +60,17 @@ async def test_a_base_by_ranks_is_ordered_by_them(platform: Platform) -> None:
     texts = {
         "leave": LEAVE, "travel": TRAVEL, "days": "Days, days, and paid days.", "holiday": "Vacation of the staff.",
     }  # fmt: skip
-    await platform.knowledge.add("ranks", {"fusion": {"method": "rrf", "dense": 1.0, "text": 0.5}}, by=LOCAL)
+    await platform.knowledge.add("ranks", {"fusion": {"method": "rrf", "dense": 1.0, "text": 0.1}}, by=LOCAL)
     for name, text in texts.items():
         await platform.knowledge.put("ranks", file(text, f"{name}.md"), by=LOCAL)
     await base(platform, leave=JAPANESE)
-    query = Query(text="paid vacation days", top_k=10)
+    query = Query(text="paid days", top_k=10)
     found = (await platform.knowledge.search(["ranks"], query, site=SITE)).chunks
     dense = sorted((chunk for chunk in found if chunk.dense > 0), key=lambda chunk: -chunk.dense)
     words = sorted((chunk for chunk in found if chunk.words > 0), key=lambda chunk: -chunk.words)
 
     def place(chunk: Found) -> float:
-        by = ((dense, 1.0), (words, 0.5))
+        by = ((dense, 1.0), (words, 0.1))
         return -sum(weight / (11 + ranked.index(chunk)) for ranked, weight in by if chunk in ranked)
 
     assert found == sorted(found, key=place)
