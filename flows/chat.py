@@ -100,13 +100,16 @@ class Chat:
 
         Raises:
             NotFoundError: `by` sees no such agent or workflow.
-            ConflictError: both are given, or it is no workflow for chats.
+            ConflictError: both are given, the agent is switched off, or it is no workflow for chats.
         """
         if agent is not None and workflow is not None:
             raise ConflictError("a session talks to an agent or to a workflow, not to both")
         agent_id = workflow_id = None
         if agent is not None:
-            agent_id = (await self._store.resources.find("agent", agent, by=by)).id
+            chosen = await self._store.resources.find("agent", agent, by=by)
+            if not chosen.active:
+                raise ConflictError(f"the agent {chosen.name!r} is switched off")
+            agent_id = chosen.id
         if workflow is not None:
             pinned = await self._documents.stored(workflow, owner=by)
             if not pinned.document.settings.chat:

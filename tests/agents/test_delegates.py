@@ -192,6 +192,22 @@ async def test_hooks_and_limits_hold_inside_delegates() -> None:
     assert [entry["result"]["stop_reason"] for entry in outputs["calls"]] == ["iterations"] * 2
 
 
+async def test_a_delegate_without_an_answer_tells_nothing_of_its_work() -> None:
+    """An agent that runs out shows its user the last result; its caller gets no more than an answer."""
+
+    def silent(asked: Asked) -> Any:
+        return calls(call("send", to="ada"))
+
+    def guarded(world: World) -> list[Tool]:
+        return [CallAgent(world, tools, {"iterations": 2})]
+
+    async with stage(rules=crew(silent, chief), tools=guarded) as run:
+        outputs = await run.outputs()
+    assert run.world.names().count("send") == 2
+    assert "No answer was reached" in str(outputs["calls"])
+    assert "sent to" not in str(outputs["calls"])
+
+
 async def test_delegates_work_side_by_side() -> None:
     there: list[str] = []
     met = asyncio.Event()

@@ -379,6 +379,16 @@ async def test_titles_by_a_quick_model_where_one_was_chosen(tmp_path: Path) -> N
         await opened.close()
 
 
+async def test_nobody_begins_to_chat_with_an_agent_that_is_off(tmp_path: Path) -> None:
+    async with chatting(tmp_path / "home", [{"reply": told}]) as (platform, _):
+        await platform.agents.add({"name": "clerk", "instructions": "Help."}, by=LOCAL)
+        await platform.agents.switch("clerk", active=False, by=LOCAL)
+        with pytest.raises(ConflictError, match="'clerk' is switched off"):
+            await platform.chat.create(by=LOCAL, agent="clerk")
+        await platform.agents.switch("clerk", active=True, by=LOCAL)
+        assert (await platform.chat.create(by=LOCAL, agent="clerk")).agent_id is not None
+
+
 async def test_a_deleted_session_takes_its_runs_along(tmp_path: Path) -> None:
     async with chatting(tmp_path / "home", SLOW) as (platform, _):
         session = await platform.chat.create(by=LOCAL)
