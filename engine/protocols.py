@@ -284,7 +284,7 @@ class Conversations(Protocol):
     """The chat sessions of users."""
 
     async def history(self, session: str, *, by: Principal) -> list[dict[str, Any]]:
-        """What was said in a session of `by`, as `{role, content}`, the oldest first.
+        """What was said in a session of `by`, as `{role, content}`, the oldest first; answers with the names of their `tools`.
 
         Raises:
             NodeError: `resource_not_found`: `by` has no such session.

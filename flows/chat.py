@@ -139,7 +139,7 @@ class Chat:
             found, messages = await self.read(session, by=by)
         except NotFoundError as error:
             raise NodeError(str(error), kind="resource_not_found", retryable=False) from None
-        return history_of(path_to(messages, found.head))
+        return history_of(path_to(messages, found.head), tools=True)
 
     async def delete(self, session_id: str, *, by: Principal) -> None:
         """Remove a session with its messages and runs; what is at work is cancelled.

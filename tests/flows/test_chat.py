@@ -12,7 +12,7 @@ from interlace.engine.principal import LOCAL, Principal
 from interlace.flows.chat import Turn
 from interlace.flows.conversation import BadMessage, first_title, history_of
 from interlace.flows.platform import Platform
-from interlace.resources.models.testing import ScriptedModels
+from interlace.resources.models.testing import Asked, ScriptedModels
 from interlace.store.errors import ConflictError, NotFoundError
 from interlace.store.sessions import Message
 from tests.flows.chatting import ECHO, chat_settings, chatting, done, told
@@ -270,6 +270,34 @@ async def test_titles_by_a_quick_model_where_one_was_chosen(tmp_path: Path) -> N
         assert (await opened.chat.read(session.id, by=LOCAL))[0].title == "Fees and refunds"
         assert (await opened.chat.read(named.id, by=LOCAL))[0].title == "Mine"
         await opened.close()
+
+
+async def test_tools_that_the_conversation_has_used_stay(tmp_path: Path) -> None:
+    """A tool that was loaded for one question is there for the next one, which does not ask for it by its words."""
+    chosen: list[str] = []
+
+    def reply(asked: Asked) -> Any:
+        done = [message for message in asked.messages if message["role"] == "tool"]
+        if asked.user != "load one" or len(done) > 1:
+            return "fine"
+        if not done:
+            [about] = [t["function"] for t in asked.body["tools"] if t["function"]["name"] == "request_tools"]
+            left = about["parameters"]["properties"]["tool_names"]["items"]["enum"]
+            chosen.append(next(name for name in left if name not in shown(models.requests[0])))
+        wanted = (chosen[0], {}) if done else ("request_tools", {"tool_names": chosen})
+        return {"tool_calls": [{"id": "c", "name": wanted[0], "arguments": wanted[1]}]}
+
+    def shown(asked: Asked) -> set[str]:
+        return {tool["function"]["name"] for tool in asked.body["tools"]}
+
+    async with chatting(tmp_path / "home", [{"reply": reply}]) as (platform, models):
+        session = await platform.chat.create(by=LOCAL)
+        await ask(platform, session.id, "hello")
+        assert "request_tools" in shown(models.requests[-1])
+        await ask(platform, session.id, "load one")
+        await ask(platform, session.id, "hello")
+    assert chosen[0] not in shown(models.requests[0])
+    assert chosen[0] in shown(models.requests[-1])
 
 
 async def test_nobody_begins_to_chat_with_an_agent_that_is_off(tmp_path: Path) -> None:
