@@ -22,6 +22,7 @@ class Choice:
             `mcp` and `skills` for all of these.
         query: what the work is about, by which tools are selected where there are many.
         delegate: whether it works for another agent; there is one level of that.
+        used: names of tools that the conversation has used; they are not selected away.
     """
 
     agent: str | None = None
@@ -30,6 +31,7 @@ class Choice:
     tools: tuple[str, ...] = ()
     query: str = ""
     delegate: bool = False
+    used: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

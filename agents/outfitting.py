@@ -46,7 +46,7 @@ class StoredAgents:
         hooks = await agents.hooks(named, by=by, hide=ctx.hide)
         profile = Profile(instructions=choice.instructions) if named is None else Profile.of(named)
         turn = Turn(
-            by=by, agent=named, request=choice.query, delegate=choice.delegate,
+            by=by, agent=named, request=choice.query, delegate=choice.delegate, used=choice.used,
             site=CallSite(principal=by, run_id=ctx.run.id, path=ctx.path, hide=ctx.hide),
         )  # fmt: skip
         if choice.agent is None:

@@ -222,10 +222,13 @@ class ProgramRunner(Protocol):
         seconds: float,
         memory_mb: int,
         total: float,
+        now: float,
+        seed: str,
     ) -> CodeResult:
         """Run a program from its first line to its last; its result has its last value under `value`.
 
-        `seconds` are of its own work between two calls, `total` with its calls.
+        `seconds` are of its own work between two calls, `total` with its calls. Its clock stands at `now` and its chance
+        follows from `seed`, so that it does the same when it is run again.
 
         Raises:
             NodeError: as `CodeRunner.run`.
@@ -281,7 +284,7 @@ class Conversations(Protocol):
     """The chat sessions of users."""
 
     async def history(self, session: str, *, by: Principal) -> list[dict[str, Any]]:
-        """What was said in a session of `by`, as `{role, content}`, the oldest first.
+        """What was said in a session of `by`, as `{role, content}`, the oldest first; answers with the names of their `tools`.
 
         Raises:
             NodeError: `resource_not_found`: `by` has no such session.

@@ -41,6 +41,14 @@ class SubSteps(Protocol):
         """What is recorded of a step."""
         ...
 
+    def keys(self, prefix: str) -> list[str]:
+        """The keys of steps and of open or answered requests that begin so, in no order."""
+        ...
+
+    def redact(self, data: dict[str, Any]) -> dict[str, Any]:
+        """Data as it would stand in the record: without the secrets that the run has read."""
+        ...
+
     def record(self, kind: SubStepKind, key: str, data: Mapping[str, Any]) -> Mapping[str, Any]:
         """Record a step; gives what stands in the record, without the secrets that the run has read.
 

@@ -7,7 +7,7 @@ from typing import Any
 
 from interlace.engine.events import Event
 from interlace.engine.protocols import Said
-from interlace.flows.conversation import answer_text, session_variables, streamed_text, taken_up
+from interlace.flows.conversation import SAID, answer_text, session_variables, streamed_text, taken_up
 from interlace.flows.documents import Documents
 from interlace.store import Store
 from interlace.store.errors import NotFoundError
@@ -50,19 +50,24 @@ class Answers:
             return await sessions.message(message.id), None
         if run.status not in FINAL:
             return message, None
-        first = await sessions.finish(message.id, *await self._outcome(run))
+        first = await sessions.finish(message.id, *await self._outcome(message, run))
         return await sessions.message(message.id), run if first else None
 
-    async def not_taken_up(self, run: Run) -> list[str]:
+    async def not_taken_up(self, run_id: str) -> list[str]:
         """What was said to a run while it was at work, and came too late for it."""
-        said = await self._store.sessions.injected(run.id)
-        taken = taken_up(await self._events(run.id)) if said else set()
+        said = await self._store.sessions.injected(run_id)
+        taken = taken_up(await self._events(run_id)) if said else set()
         return [entry.text for entry in said if entry.id not in taken]
 
-    async def _outcome(self, run: Run) -> tuple[Status, str, dict[str, Any]]:
+    async def _outcome(self, message: Message, run: Run) -> tuple[Status, str, dict[str, Any]]:
         full = await self._store.runs.resolve(run)
         document = await self._documents.read(run.document_hash)
         data: dict[str, Any] = {}
+        injected = await self._store.sessions.injected(run.id)
+        taken = taken_up(await self._events(run.id)) if injected else set()
+        said = [*message.data.get(SAID, ()), *(entry.text for entry in injected if entry.id in taken)]
+        if said:
+            data[SAID] = said
         if names := session_variables(document):
             state = await self._store.events.fold(run.id)
             loaded = await self._store.journal(run.id, None).load_map(state.variables) or {}

@@ -16,11 +16,13 @@ import structlog
 from interlace.engine.errors import InterlaceError, NodeError
 from interlace.engine.principal import Principal
 from interlace.engine.run import RunResult
+from interlace.flows.aftermath import Aftermath
 from interlace.flows.answers import Answers
 from interlace.flows.attachments import is_image, with_texts
 from interlace.flows.chat_document import chat_document
 from interlace.flows.conversation import (
     ASKED,
+    SAID,
     check_place,
     check_question,
     first_title,
@@ -28,6 +30,7 @@ from interlace.flows.conversation import (
     path_to,
     turn_inputs,
     variables_of,
+    with_said,
 )
 from interlace.flows.documents import Documents, Pinned
 from interlace.flows.request import Request
@@ -38,7 +41,6 @@ from interlace.resources.documents.extractor import Extractor
 from interlace.store import Store
 from interlace.store.errors import ConflictError, NotFoundError
 from interlace.store.ids import uuid7
-from interlace.store.run_row import Run
 from interlace.store.sessions import Message, Session
 
 KIND: Final = "chat"
@@ -83,10 +85,10 @@ class Chat:
         self._store = store
         self._documents = documents
         self._runner = runner
-        self._titles = titles
         self._extractor = extractor
         self._environment = environment
         self._answers = Answers(store, documents)
+        self._aftermath = Aftermath(store, self._answers, titles, self.send)
         runner.ended_of[KIND] = self._ended
 
     # -- sessions ------------------------------------------------------------------------------------------------------
@@ -98,13 +100,16 @@ class Chat:
 
         Raises:
             NotFoundError: `by` sees no such agent or workflow.
-            ConflictError: both are given, or it is no workflow for chats.
+            ConflictError: both are given, the agent is switched off, or it is no workflow for chats.
         """
         if agent is not None and workflow is not None:
             raise ConflictError("a session talks to an agent or to a workflow, not to both")
         agent_id = workflow_id = None
         if agent is not None:
-            agent_id = (await self._store.resources.find("agent", agent, by=by)).id
+            chosen = await self._store.resources.find("agent", agent, by=by)
+            if not chosen.active:
+                raise ConflictError(f"the agent {chosen.name!r} is switched off")
+            agent_id = chosen.id
         if workflow is not None:
             pinned = await self._documents.stored(workflow, owner=by)
             if not pinned.document.settings.chat:
@@ -134,7 +139,7 @@ class Chat:
             found, messages = await self.read(session, by=by)
         except NotFoundError as error:
             raise NodeError(str(error), kind="resource_not_found", retryable=False) from None
-        return history_of(path_to(messages, found.head))
+        return history_of(path_to(messages, found.head), tools=True)
 
     async def delete(self, session_id: str, *, by: Principal) -> None:
         """Remove a session with its messages and runs; what is at work is cancelled.
@@ -168,6 +173,7 @@ class Chat:
         parent: Any = _GIVEN,
         key: str | None = None,
         asked: Mapping[str, Any] | None = None,
+        said_to: str | None = None,
     ) -> Turn:
         """Ask something; the answer is made whether anybody waits for it or not.
 
@@ -180,6 +186,7 @@ class Chat:
                 something stands there already. If not given, where the session stands.
             key: the same question with the same key is asked once.
             asked: what it asks for besides: see `ASKED`.
+            said_to: the run to which it was said, and which did not take it up.
 
         Raises:
             NotFoundError: there is no such session, message or file of `by`.
@@ -204,7 +211,9 @@ class Chat:
         )  # fmt: skip
         if not messages:
             await self._store.sessions.rename(session.id, first_title(text), who="question")
-        return await self._ask(session, [*messages, question], question, by, new=True, branching=branching)
+        branching = branching and not (said_to and place == session.head)
+        every = [*messages, question]
+        return await self._ask(session, every, question, by, new=True, branching=branching, said_to=said_to)
 
     async def edit(
         self,
@@ -238,7 +247,8 @@ class Chat:
             raise ConflictError("only answers are made again; edit the question instead")
         check_place(before, message_id)
         question = next(message for message in messages if message.id == before.parent_id)
-        return await self._ask(session, messages, question, by, new=False, branching=True)
+        said = before.data.get(SAID)
+        return await self._ask(session, messages, question, by, new=False, branching=True, said=said)
 
     async def again(self, session_id: str, question_id: str, *, by: Principal) -> Turn:
         """Answer a question once more, also while another answer to it is being made. Raises as `regenerate`."""
@@ -249,18 +259,17 @@ class Chat:
         return await self._ask(session, messages, question, by, new=False, branching=True)
 
     async def _ask(
-        self, session: Session, messages: Sequence[Message], question: Message, by: Principal, *, new: bool, branching: bool
+        self, session: Session, messages: Sequence[Message], question: Message, by: Principal, *, new: bool, branching: bool,
+        said_to: str | None = None, said: Sequence[str] | None = None,
     ) -> Turn:  # fmt: skip
         answer = Message(
-            id=uuid7(),
-            session_id=session.id,
-            parent_id=question.id,
-            role="assistant",
-            content="",
-            status="running",
-        )
+            id=uuid7(), session_id=session.id, parent_id=question.id, role="assistant", content="", status="running",
+            data={SAID: said} if said else {},
+        )  # fmt: skip
         added = [replace(message, created_at=self._runner.clock.now()) for message in (question, answer)]
-        await self._store.sessions.add(session, added if new else added[1:], anywhere=branching)
+        await self._store.sessions.add(
+            session, added if new else added[1:], anywhere=branching, said_to=said_to
+        )
         run_id = await self._begin(session, messages, answer, by)
         return Turn(session=session, question=added[0], answer=replace(added[1], run_id=run_id))
 
@@ -270,6 +279,7 @@ class Chat:
         """Start the run of an answer, or find the one that was started for it."""
         try:
             path = path_to(messages, answer.parent_id)
+            path[-1] = replace(path[-1], content=with_said(path[-1].content, answer))
             pinned = await self._pinned(session, path[-1], by)
             variables = variables_of(pinned.document, path)
             inputs = turn_inputs(pinned.document, path)
@@ -343,21 +353,8 @@ class Chat:
         """The message, with what its run gave where that has ended; written once, whoever does it."""
         written, run = await self._answers.settle(message)
         if run is not None:
-            self._runner.background(self._after(written, run))
+            self._runner.background(self._aftermath.follow(written))
         return written
-
-    async def _after(self, message: Message, run: Run) -> None:
-        """What follows a turn once: what was said to it and not taken up is asked, and the session gets its title."""
-        try:
-            by = await self._store.users.principal(run.owner)
-            left = await self._answers.not_taken_up(run) if message.status != "cancelled" else []
-            if left:
-                await self.send(message.session_id, "\n\n".join(left), by=by, parent=message.id)
-            if message.status == "succeeded":
-                session = await self._store.sessions.get(message.session_id, owner=run.owner)
-                await self._titles.improve(session, await self._store.sessions.messages(session.id), by=by)
-        except InterlaceError as error:
-            log.warning("something after a turn was not done", run=run.id, error=str(error))
 
     async def _ended(self, run_id: str, result: RunResult) -> None:
         if result.status == "suspended":
@@ -376,7 +373,10 @@ class Chat:
             log.warning("an answer is written when somebody looks for it", run=run_id, error=str(error))
 
     async def catch_up(self) -> None:
-        """Begin turns whose process died before it started them, and write answers that came while nobody was there."""
+        """Begin turns whose process died before it started them, and write answers that came while nobody was there.
+
+        And ask what was said to a turn and not taken up, where nobody could any more.
+        """
         after = ""
         while found := await self._store.sessions.running(_PAGE, after=after):
             after = found[-1].id
@@ -386,7 +386,8 @@ class Chat:
                 except InterlaceError as error:
                     log.warning("a turn is taken up later", message=message.id, error=str(error))
             if len(found) < _PAGE:
-                return
+                break
+        await self._aftermath.catch_up()
 
     async def _catch_up(self, message: Message) -> None:
         if message.run_id is not None:

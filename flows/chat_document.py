@@ -16,17 +16,18 @@ OF_AGENT: Final = ("temperature", "max_tokens", "output_schema")
 def chat_document(agent_id: str | None, asked: Mapping[str, Any] | None = None) -> str:
     """The document of a turn with an agent, or with none chosen.
 
-    Its inputs are `message`, `history` [{role, content}] and `files`; its outputs `answer` and what belongs to it.
+    Its inputs are `message`, `history` [{role, content, tools?}] and `files`; its outputs `answer` and what belongs to it.
     `asked` has what the turn asks for: `tools` of the client, and those of `OF_AGENT`.
     """
     asked = asked or {}
     file = {"type": "object", "format": "file"}
+    said = {"type": "object", "properties": {"tools": {"type": "array", "items": {"type": "string"}}}}
     inputs: dict[str, Any] = {
         "type": "object",
         "required": ["message"],
         "properties": {
             "message": {"type": "string"},
-            "history": {"type": "array", "items": {"type": "object"}, "default": []},
+            "history": {"type": "array", "items": said, "default": []},
             "files": {"type": "array", "items": file, "default": []},
         },
     }

@@ -21,6 +21,9 @@ _TITLE = 80
 ASKED: Final = "asked"
 """In a question's data: what it asks for besides its text (`system`, `tools`, `inputs`, what an agent's node takes)."""
 
+SAID: Final = "said"
+"""In an answer's data: what was said to it while it was made, and it took up."""
+
 
 class BadMessage(InterlaceError):  # noqa: N818 - what it says
     """A message that cannot be asked."""
@@ -38,23 +41,45 @@ def path_to(messages: Iterable[Message], message_id: str | None) -> list[Message
     return found[::-1]
 
 
-def history_of(path: Sequence[Message]) -> list[dict[str, Any]]:
-    """What was said before, as `{role, content}`; answers that nobody got are left out with their questions' places kept."""
-    found = []
+def history_of(path: Sequence[Message], *, tools: bool = False) -> list[dict[str, Any]]:
+    """What was said before, as `{role, content}`; answers that nobody got are left out with their questions' places kept.
+
+    With `tools` answers have the names of the tools that were used for them besides, where there are any.
+    """
+    found: list[dict[str, Any]] = []
     for message in path[-_MAX_HISTORY:]:
+        if found and message.role == "assistant" and message.data.get(SAID):
+            found[-1] = {**found[-1], "content": with_said(found[-1]["content"], message)}
         names = ", ".join(str(file.get("name")) for file in message.files)
         text = f"{message.content}\n[attached: {names}]" if names else message.content
         if message.role == "user" or text:
             found.append({"role": message.role, "content": text.strip()})
+            if tools and (used := _used(message)):
+                found[-1]["tools"] = used
     return found
+
+
+def _used(message: Message) -> list[str]:
+    calls = message.data.get("tool_calls")
+    names = (
+        [call.get("name") for call in calls if isinstance(call, Mapping)] if isinstance(calls, list) else []
+    )
+    return [name for name in dict.fromkeys(names) if isinstance(name, str)]
+
+
+def with_said(question: str, answer: Message) -> str:
+    """A question with what was said to its answer while that was made."""
+    return "\n\n".join([question, *answer.data.get(SAID, ())])
 
 
 def turn_inputs(document: Document, path: Sequence[Message]) -> dict[str, Any]:
     """The inputs of the turn that answers the last message of a path, as far as the document takes them."""
     question = path[-1]
     asked = question.data.get(ASKED, {})
-    history = history_of(path[:-1])
     schema = document.inputs
+    entry = schema.get("properties", {}).get("history", {}).get("items", {})
+    tools = isinstance(entry, Mapping) and "tools" in entry.get("properties", {})
+    history = history_of(path[:-1], tools=tools)
     if (told := asked.get("system")) and "system" not in schema.get("properties", {}):
         # Said by whoever asks, so it stands where what they say stands: never above an agent's own instructions.
         history = [{"role": "user", "content": fenced(told, "instructions")}, *history[2 - _MAX_HISTORY :]]

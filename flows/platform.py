@@ -69,7 +69,7 @@ from interlace.resources.models.client import Client
 from interlace.resources.models.ledger import Ledger
 from interlace.resources.models.models import Models
 from interlace.resources.notices import Notices
-from interlace.resources.sandbox import Limits, Sandbox
+from interlace.resources.sandbox import Limits, Sandbox, Setting
 from interlace.resources.secrets import MasterKeys, Secrets
 from interlace.resources.skills.skills import Skills
 from interlace.resources.tools import BuiltinTools, builtin_tools
@@ -108,11 +108,13 @@ class SandboxedPrograms:
 
     async def program(
         self, code: str, functions: Mapping[str, Callable[..., Awaitable[Any]]], *, seconds: float, memory_mb: int,
-        total: float,
+        total: float, now: float, seed: str,
     ) -> CodeResult:  # fmt: skip
         """Run a program with some functions."""
         limits = Limits(seconds=seconds, memory_mb=memory_mb)
-        return await self._sandbox.program(code, functions, limits=limits, total=total)
+        return await self._sandbox.program(
+            code, functions, limits=limits, setting=Setting(total=total, now=now, seed=seed)
+        )
 
 
 class Platform:

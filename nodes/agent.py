@@ -229,13 +229,14 @@ class AgentNode(Node[AgentConfig, AgentOutput]):
         Raises:
             NodeError: `no_model`, `budget_exceeded`, `invalid_output`, `unknown_outcome`, `rate_limit`, …
         """
+        before = await _before(config, ctx)
         choice = Choice(
             agent=config.agent, instructions=config.instructions or "", model=config.model, tools=config.tools,
-            query=config.prompt,
+            query=config.prompt, used=_used(before),
         )  # fmt: skip
         outfit = await ctx.service(Outfitter).outfit(choice, ctx)
         task = Task(
-            prompt=await _prompt(config, ctx), history=await _before(config, ctx), output_schema=config.output_schema,
+            prompt=await _prompt(config, ctx), history=_messages(before), output_schema=config.output_schema,
             stream=config.stream,
         )  # fmt: skip
         if config.client_tools:
@@ -259,11 +260,17 @@ async def _prompt(config: AgentConfig, ctx: RunContext) -> str | list[dict[str, 
     return [{"type": "text", "text": config.prompt}, *added]
 
 
-async def _before(config: AgentConfig, ctx: RunContext) -> tuple[Message, ...]:
+async def _before(config: AgentConfig, ctx: RunContext) -> list[Any]:
     """What was said before the prompt."""
     if config.session is None:
         return _history(config.history, ctx)
-    return _messages(await ctx.service(Conversations).history(config.session, by=ctx.principal))
+    return await ctx.service(Conversations).history(config.session, by=ctx.principal)
+
+
+def _used(said: list[Any]) -> tuple[str, ...]:
+    """The tools that were used before the prompt, where that is known."""
+    named = [entry.get("tools") for entry in said if isinstance(entry, dict)]
+    return tuple(dict.fromkeys(str(name) for names in named if isinstance(names, list) for name in names))
 
 
 def _limits(given: AgentLimits, base: Limits) -> Limits:
@@ -271,15 +278,15 @@ def _limits(given: AgentLimits, base: Limits) -> Limits:
     return base.model_copy(update=given.model_dump(exclude_none=True))
 
 
-def _history(given: int | list[Any] | None, ctx: RunContext) -> tuple[Message, ...]:
+def _history(given: int | list[Any] | None, ctx: RunContext) -> list[Any]:
     """What was said before, the newest turns: each begins with a message of the user."""
     if given is None:
-        return ()
+        return []
     if not isinstance(given, int):
-        return _messages(given)
+        return given
     inputs = ctx.names.lookup("inputs")
-    found = _messages((inputs.get("history") if isinstance(inputs, Mapping) else None) or [])
-    starts = [index for index, message in enumerate(found) if message.role == "user"]
+    found = list((inputs.get("history") if isinstance(inputs, Mapping) else None) or [])
+    starts = [i for i, entry in enumerate(found) if isinstance(entry, dict) and entry.get("role") == "user"]
     return found[starts[-given] :] if len(starts) > given else found
 
 

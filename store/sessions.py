@@ -102,7 +102,24 @@ class SessionRepository:
             .returning(messages.c.id),
             returns=True,
         )  # fmt: skip
-        self._inject = compiler(insert(injections))
+        # The row is locked, so that nothing is said to an answer that is being written at this moment.
+        said = [bindparam(f"i_{c.name}", type_=c.type).label(c.name) for c in injections.columns]
+        self._inject = compiler(
+            insert(injections)
+            .from_select(
+                [c.name for c in injections.columns], select(*said).where(running).with_for_update(read=True)
+            )
+            .returning(injections.c.id),
+            returns=True,
+        )
+        left = exists(select(injections.c.id).where(injections.c.run_id == bindparam("run", type_=Text)))
+        self._move_left = compiler(update(sessions).where(one, stands, left).values(**moved))
+        self._turn_left = compiler(update(sessions).where(one, left).values(**moved))
+        asked = exists(select(messages.c.id).where(messages.c.id == new))
+        self._asked = compiler(
+            delete(injections).where(injections.c.run_id == bindparam("run", type_=Text), asked)
+        )
+        self._forget = compiler(delete(injections).where(injections.c.run_id == bindparam("run", type_=Text)))
         self._delete = [
             compiler(delete(injections).where(injections.c.message_id.in_(
                 select(messages.c.id).where(messages.c.session_id == bindparam("session", type_=Text))
@@ -201,7 +218,9 @@ class SessionRepository:
             _message(row) for row in await self._database.rows(statement.order_by(messages.c.id).limit(limit))
         ]
 
-    async def add(self, session: Session, new: Sequence[Message], *, anywhere: bool = False) -> None:
+    async def add(
+        self, session: Session, new: Sequence[Message], *, anywhere: bool = False, said_to: str | None = None
+    ) -> None:
         """Add the messages of a turn, each the parent of the next, in one commit; the session stands at the last then.
 
         Args:
@@ -209,19 +228,22 @@ class SessionRepository:
             new: question and answer, or an answer alone.
             anywhere: whatever the session stands at now: a branch. Otherwise of two that ask at the same time one comes
                 too late.
+            said_to: the run to which the question was said; it takes the place of what is kept of that.
 
         Raises:
-            ConflictError: it stands elsewhere by now.
+            ConflictError: it stands elsewhere by now, or what was said has been asked already.
         """
         last = new[-1].id
-        now = time.time()
-        move = (
-            self._turn(session=session.id, new=last, now=now)
-            if anywhere
-            else self._move(session=session.id, known=session.head, new=last, now=now)
-        )
+        values: dict[str, Any] = {"session": session.id, "new": last, "now": time.time()}
+        if not anywhere:
+            values["known"] = session.head
+        if said_to is None:
+            move, forgotten = (self._turn if anywhere else self._move)(**values), []
+        else:
+            move = (self._turn_left if anywhere else self._move_left)(**values, run=said_to)
+            forgotten = [self._asked(run=said_to, new=last)]
         rows = [self._add(session=session.id, new=last, **_values(message)) for message in new]
-        await self._database.write(move, *rows)
+        await self._database.write(move, *rows, *forgotten)
         if not rows[-1].rows:
             raise ConflictError(
                 "somebody asked something else in this session just now, or deleted it; look at it again"
@@ -244,13 +266,22 @@ class SessionRepository:
     # -- what is said to a turn at work --------------------------------------------------------------------------------
 
     async def inject(self, run_id: str, message_id: str, text: str) -> Injection:
-        """Keep what a person says to a turn at work."""
+        """Keep what a person says to a turn at work.
+
+        Raises:
+            ConflictError: its answer is written by now.
+        """
         made = Injection(id=uuid7(), text=text, created_at=time.time())
-        await self._database.write(
-            self._inject(
-                id=made.id, run_id=run_id, message_id=message_id, text=text, created_at=made.created_at
-            )
-        )
+        row = {
+            "id": made.id,
+            "run_id": run_id,
+            "message_id": message_id,
+            "text": text,
+            "created_at": made.created_at,
+        }
+        kept = self._inject(message=message_id, **{f"i_{name}": value for name, value in row.items()})
+        if not await self._database.write(kept):
+            raise ConflictError("the answer is there by now; ask it as the next question")
         return made
 
     async def injected(self, run_id: str, after: str = "") -> Sequence[Injection]:
@@ -260,6 +291,18 @@ class SessionRepository:
             Injection(id=row.id, text=row.text, created_at=row.created_at)
             for row in await self._database.rows(statement.order_by(injections.c.id))
         ]
+
+    async def left(self, limit: int = 1000) -> Sequence[Message]:
+        """Answers that are written, and to which something was said that nobody has looked after since."""
+        of = select(injections.c.message_id)
+        statement = select(messages).where(messages.c.id.in_(of), messages.c.status != "running")
+        return [
+            _message(row) for row in await self._database.rows(statement.order_by(messages.c.id).limit(limit))
+        ]
+
+    async def forget_said(self, run_id: str) -> None:
+        """Remove what was said to a run: it was taken up, or is not wanted any more."""
+        await self._database.write(self._forget(run=run_id))
 
 
 _SESSION = (

@@ -83,6 +83,7 @@ class ConnectorAction:
 
     def __init__(self, stub: ConnectorStub, label: str, loaded: Loaded, action: Action) -> None:
         self.name = tool_name(label, action.name)
+        self.part_of = label, action.name
         self._stub = stub
         self._loaded = loaded
         self._action = action

@@ -166,6 +166,7 @@ class DatabaseOperation:
 
     def __init__(self, stub: DatabaseStub, label: str, operation: Operation) -> None:
         self.name = tool_name(label, operation)
+        self.part_of = label, operation
         self._stub = stub
         self._label = label
         self._operation = operation

@@ -101,6 +101,7 @@ class ServerTool:
 
     def __init__(self, server: ServerStub, label: str, tool: McpTool) -> None:
         self.name = tool_name(label, tool.name)
+        self.part_of = label, tool.name
         self._server = server
         self._label = label
         self._tool = tool

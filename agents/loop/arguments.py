@@ -39,6 +39,19 @@ def tool_of(call: ToolCall, tools: ToolSet, own: Tool | None) -> Tool:
     raise Unusable(f"there is no tool {call.name!r}{hint}{'' if hint else '.'}{names}")
 
 
+def asked_for(call: ToolCall) -> Any:
+    """The arguments as they are meant: what the text says, else the text itself."""
+    try:
+        return json.loads(call.arguments)
+    except (ValueError, RecursionError):
+        return call.arguments.strip() or {}
+
+
+def print_of(tool: str, arguments: Any) -> str:
+    """What tells one call from every other: the tool's name and the arguments, whatever the order of their fields."""
+    return f"{tool} {json.dumps(arguments, sort_keys=True, default=str)}"
+
+
 def arguments_of(call: ToolCall) -> dict[str, Any]:
     """The arguments as an object.
 

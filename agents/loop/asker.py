@@ -48,6 +48,8 @@ class Asker:
         summary = self._job.work.finished(f"{turn}+summary")
         if summary is not None:
             self.window.recall(summary)
+        # What was shown to the model is not for another selection to take away.
+        self._job.tools.load(call["name"] for call in record.get("tool_calls", ()))
         self._say(Remark(entry["content"], entry["by_user"]) for entry in record.get("before", ()))
         self._job.work.spending.add(Usage.model_validate(record["usage"]))
         self._job.work.spending.seconds = record["elapsed"]

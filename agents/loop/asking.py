@@ -18,9 +18,13 @@ UNKNOWN_FORM: Final[dict[str, Any]] = {
 
 
 def permission(
-    work: Work, name: str, tool: str, arguments: Mapping[str, Any], *, title: str, reasons: Sequence[str]
-) -> Wanted:
-    """The request for a call; the answer is bound to these very arguments by the hash of what is shown."""
+    work: Work, name: str, tool: str, arguments: Mapping[str, Any], *, title: str, reasons: Sequence[str],
+    more: Mapping[str, Any],
+) -> Wanted:  # fmt: skip
+    """The request for a call; the answer is bound to these very arguments by the hash of what is shown.
+
+    `more` is kept with it, for whoever goes on with the call.
+    """
     return Wanted(
         kind="human",
         key=work.prefix + name,
@@ -31,7 +35,7 @@ def permission(
             "config": {"tool": tool, "arguments": dict(arguments)},
         },
         until=work.ctx.now() + SECONDS,
-        state={"tool": tool, "arguments": dict(arguments)},
+        state={"tool": tool, "arguments": dict(arguments), **more},
     )
 
 

@@ -13,7 +13,7 @@ from dataclasses import dataclass, replace
 from time import perf_counter
 from typing import Any, Final
 
-from interlace.agents.loop.arguments import Unusable, arguments_of, check, tool_of
+from interlace.agents.loop.arguments import Unusable, arguments_of, asked_for, check, print_of, tool_of
 from interlace.agents.loop.asking import again, permission, refusal, unknown, whether_done
 from interlace.agents.loop.job import Job
 from interlace.agents.loop.observation import Observation, data_of, failed, failure_of
@@ -22,10 +22,10 @@ from interlace.engine.chat import ToolCall, Usage
 from interlace.engine.document import Effects
 from interlace.engine.errors import NodeError, StoreError
 from interlace.engine.waits import Suspend, Wanted
-from interlace.resources.tools.tool import Tool, ToolResult
+from interlace.resources.tools.tool import Tool, ToolResult, part_of
 
 _WARNING: Final = (
-    "\n\nNote: this very call with the same arguments was made {times} times. Do something else, or answer with what you"
+    "\n\nNote: this very call with the same arguments was asked for {times} times. Do something else, or answer with what you"
     " know; another one ends the work."
 )
 
@@ -87,6 +87,7 @@ class Calls:
     # -- before a call ------------------------------------------------------------------------------------------------
 
     async def _prepare(self, name: str, call: ToolCall) -> _Prepared:
+        times = self._budget.again(print_of(call.name, asked_for(call)))
         step = self._work.get(name)
         if step is not None and step.finished is not None:
             return self._recalled(name, call, step.finished)
@@ -94,7 +95,7 @@ class Calls:
             return self._interrupted(name, call, step.started)
         request = self._work.request(name)
         if request is None:
-            return await self._judged(name, call)
+            return await self._judged(name, call, times)
         answer = self._work.answer(name)
         if answer is None:
             return again(request)
@@ -108,8 +109,6 @@ class Calls:
             self._work.spending.add(Usage.model_validate(record["usage"]))
         if "made" in record:
             self._work.spending.called()
-        if "arguments" in record:
-            self._budget.again(call.name, record["arguments"])
         if "stop" in record:
             self._budget.stopped = record["stop"]
         self._tools.load(record.get("loaded", ()))
@@ -136,18 +135,19 @@ class Calls:
         said = answer.form.get("result") or "The call did its work; what it gave is not known."
         return self._record(name, call, ToolResult(value=None, text=str(said)), arguments, made=True)
 
-    async def _judged(self, name: str, call: ToolCall) -> _Prepared:
+    async def _judged(self, name: str, call: ToolCall, times: int) -> _Prepared:
         """A call that is new: read, checked, judged by hooks and by the tool itself."""
         arguments: dict[str, Any] | None = None
+        note = _WARNING.format(times=times) if times == self._budget.limits.repeats else ""
+        if (stop := self._stopped(name, call, times)) is not None:
+            return stop
         try:
             tool = tool_of(call, self._tools, self._job.own(call.name))
             arguments = arguments_of(call)
             check(tool, arguments)
-            times = self._budget.again(call.name, arguments)
-            if (stop := self._stopped(name, call, arguments, times)) is not None:
-                return stop
+            self._work.spending.called()
             ctx = self._work.call(name)
-            judged = await self._hooks.before(tool.name, arguments, ctx)
+            judged = await self._hooks.before(tool.name, arguments, ctx, part_of=part_of(tool))
             if judged.denied is not None:
                 denied = failed(f"this call is not allowed: {judged.denied}")
                 return self._record(name, call, denied, arguments, hooks=["deny"])
@@ -155,29 +155,30 @@ class Calls:
                 check(tool, judged.arguments, "a hook changed the arguments, and now they")
             gate = await tool.gate(judged.arguments, ctx)
         except Unusable as error:
-            return self._refused(name, call, str(error), arguments)
+            return self._refused(name, call, f"{error}{note}", arguments)
         except NodeError as error:
             return self._record(name, call, failure_of(error, once=False), arguments)
         if gate is not None or judged.ask is not None:
             reasons = [reason for reason in (None if gate is None else gate.reason, judged.ask) if reason]
             title = f"Call {tool.name}?" if gate is None else gate.title
-            return permission(self._work, name, tool.name, judged.arguments, title=title, reasons=reasons)
-        note = _WARNING.format(times=times) if times == self._budget.limits.repeats else ""
+            return permission(
+                self._work, name, tool.name, judged.arguments, title=title, reasons=reasons,
+                more=_asked(call, judged.arguments),
+            )  # fmt: skip
         ready = self._ready(name, call, tool, judged.arguments, note)
         return replace(ready, rewritten=judged.arguments != arguments)
 
-    def _stopped(
-        self, name: str, call: ToolCall, arguments: Mapping[str, Any], times: int
-    ) -> Observation | None:
-        limits = self._budget.limits
+    def _stopped(self, name: str, call: ToolCall, times: int) -> Observation | None:
+        """A call that the limits leave no room for."""
+        limits, said = self._budget.limits, asked_for(call)
+        arguments = said if isinstance(said, dict) else None
         if times > limits.repeats:
             self._budget.stopped = "repeated_call"
-            text = f"this very call was made {times - 1} times; it is not made again"
+            text = f"this very call was asked for {times - 1} times; it is not made again"
             return self._record(name, call, failed(text), arguments, stop="repeated_call")
         if limits.tool_calls is not None and self._budget.spending.tool_calls >= limits.tool_calls:
             text = f"the limit of {limits.tool_calls} tool calls is reached; this one was not made"
             return self._refused(name, call, text, arguments)
-        self._work.spending.called()
         return None
 
     def _allowed(
@@ -189,7 +190,6 @@ class Calls:
             tool = tool_of(call, self._tools, self._job.own(call.name))
         except Unusable as error:
             return self._refused(name, call, str(error), arguments)
-        self._budget.again(call.name, arguments)
         self._work.spending.called()
         return replace(self._ready(name, call, tool, arguments), question=question)
 
@@ -207,7 +207,14 @@ class Calls:
         once = any(entry.effects == "once" for entry in ready)
         async with self._work.steps.once() if once else nullcontext():
             for entry in ready:
-                started = {"name": entry.call.name, "call": entry.call.id, "arguments": entry.arguments}
+                known = self._work.get(entry.name)
+                started = {
+                    "name": entry.call.name, "call": entry.call.id, "arguments": entry.arguments,
+                    **_asked(entry.call, entry.arguments),
+                }  # fmt: skip
+                if entry.tool is self._job.program:
+                    before = None if known is None else known.started
+                    started["at"] = self._work.ctx.now() if before is None else before.get("at")
                 if entry.question is not None:
                     self._work.take(entry.question)
                 self._work.record("tool.started", entry.name, {**started, "effects": entry.effects})
@@ -235,7 +242,9 @@ class Calls:
             return [suspend.wanted, *suspend.also]
         given = result
         try:
-            result = await self._hooks.after(ready.tool.name, ready.arguments, result, ctx)
+            result = await self._hooks.after(
+                ready.tool.name, ready.arguments, result, ctx, part_of=part_of(ready.tool)
+            )
         except NodeError as error:
             result = failed(error.message, error.kind)
         about: dict[str, Any] = {"elapsed_ms": round((perf_counter() - began) * 1000, 3), "made": True}
@@ -295,7 +304,7 @@ class Calls:
     ) -> Observation:
         head: dict[str, Any] = {"name": call.name, "call": call.id}
         if arguments is not None:
-            head["arguments"] = dict(arguments)
+            head |= {"arguments": dict(arguments), **_asked(call, arguments)}
         try:
             record = self._work.record("tool.finished", name, {**head, **data_of(result), **about})
         except StoreError as error:
@@ -304,3 +313,9 @@ class Calls:
             fault = failed(f"the result of {call.name} cannot be recorded: {error}", "not_json")
             record = self._work.record("tool.finished", name, {**head, **data_of(fault), **about})
         return Observation(name, call, record)
+
+
+def _asked(call: ToolCall, arguments: Mapping[str, Any]) -> dict[str, Any]:
+    """What the model asked for, where a hook left other arguments."""
+    asked = asked_for(call)
+    return {} if asked == arguments else {"asked": asked}

@@ -137,7 +137,7 @@ class Ending:
     def _nothing(self, reason: StopReason) -> str:
         """A text where the model has said nothing: never nothing at all."""
         text = f"No answer was reached, because of {WORDS[reason]}."
-        if self._calls.made:
+        if self._calls.made and not self._job.work.is_delegate:  # a caller gets no more than an answer
             found = self._calls.made[-1]
             shown = found.text if len(found.text) <= _SHOWN else found.text[:_SHOWN] + " …"
             text += f" The last call was {found.call.name}, which gave: {shown}"

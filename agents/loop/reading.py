@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any, ClassVar, Final
 
@@ -16,6 +17,8 @@ if TYPE_CHECKING:
     from interlace.agents.loop.work import Work
 
 NAME: Final = "read_result"
+_REF: Final = re.compile(r"\d+\.\d+")
+"""Of a call of this agent: what a delegate or a program did within one is not its own to read."""
 _PAGE: Final = 8000
 """Characters that one call gives."""
 
@@ -57,7 +60,7 @@ class ReadResult:
         """
         del ctx
         ref, offset = str(arguments["ref"]), int(arguments.get("offset") or 0)
-        record = self._work.finished(ref) if "." in ref else None
+        record = self._work.finished(ref) if _REF.fullmatch(ref) else None
         if record is None:
             raise NodeError(
                 f"there is no result {ref!r}; refs look like 3.0", kind="bad_arguments", retryable=False

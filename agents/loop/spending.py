@@ -2,11 +2,10 @@
 
 from __future__ import annotations
 
-import json
 from collections import Counter
 from collections.abc import Mapping
 from dataclasses import dataclass, field
-from typing import Any, Literal
+from typing import Literal
 
 from interlace.engine.chat import Usage
 from interlace.resources.agents.definition import Limits
@@ -135,8 +134,7 @@ class Budget:
             return None
         return max(self.limits.tokens - self.spending.tokens - prompt, 1)
 
-    def again(self, tool: str, arguments: Any) -> int:
-        """How often this very call has been asked for, this time included."""
-        key = f"{tool} {json.dumps(arguments, sort_keys=True, default=str)}"
-        self.repeated[key] += 1
-        return self.repeated[key]
+    def again(self, call: str) -> int:
+        """How often this very call (`print_of`) has been asked for, this time included."""
+        self.repeated[call] += 1
+        return self.repeated[call]

@@ -55,6 +55,10 @@ class Work:
         step = self.steps.get(self.prefix + name)
         return None if step is None else step.finished
 
+    def names(self) -> list[str]:
+        """What stands in the record of this agent, by the names of its steps and requests."""
+        return [key.removeprefix(self.prefix) for key in self.steps.keys(self.prefix)]
+
     def record(self, kind: SubStepKind, name: str, data: Mapping[str, Any]) -> Mapping[str, Any]:
         """Record a step; gives what stands in the record."""
         return self.steps.record(kind, self.prefix + name, data)
@@ -102,6 +106,13 @@ class CallContext:
     def idempotency_key(self) -> str:
         """Stable for this call over repetitions: `<run>:<path>:<step>`."""
         return f"{self._work.ctx.idempotency_key}:{self._work.prefix}{self._name}"
+
+    @property
+    def began(self) -> float:
+        """When the call was begun first, Unix time by the run's clock: the same when it is made again."""
+        step = self._work.get(self._name)
+        started = None if step is None else step.started
+        return self.now() if started is None else float(started.get("at", self.run.started_at))
 
     @property
     def work(self) -> Work:

@@ -37,6 +37,16 @@ class NodeSubSteps:
         """What is recorded of a step."""
         return self._steps.get(key)
 
+    def keys(self, prefix: str) -> list[str]:
+        """The keys of steps and requests that begin so."""
+        requests = self._held.of(self._context.path)
+        return [key for key in dict.fromkeys((*self._steps, *requests)) if key.startswith(prefix)]
+
+    def redact(self, data: dict[str, Any]) -> dict[str, Any]:
+        """Data as it would stand in the record."""
+        kept: dict[str, Any] = self._execution.redact(data)
+        return kept
+
     def record(self, kind: SubStepKind, key: str, data: Mapping[str, Any]) -> Mapping[str, Any]:
         """Record a step; gives what stands in the record."""
         context = self._context

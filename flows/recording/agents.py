@@ -15,7 +15,7 @@ from interlace.engine.document import Effects
 from interlace.engine.schema import Schema
 from interlace.flows.recording.outside import Form, Outside
 from interlace.resources.agents.definition import Limits, ModelConfig
-from interlace.resources.tools.tool import Category, Gate, Tool, ToolContext, ToolResult
+from interlace.resources.tools.tool import Category, Gate, Tool, ToolContext, ToolResult, part_of
 
 _GATE: Form[Gate | None] = Form(
     lambda gate: None if gate is None else asdict(gate), lambda kept: None if kept is None else Gate(**kept)
@@ -35,6 +35,7 @@ class KeptTool:
         self.description: str = about["description"]
         self.parameters_schema: Schema = about["parameters"]
         self.category: Category = about["category"]
+        self.part_of = None if real is None else part_of(real)
         self._real = real
         self._outside = outside
         self._tools = tools

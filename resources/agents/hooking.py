@@ -76,13 +76,20 @@ class Hooks:
                     notes.append(str(answer["note"]))
         return notes
 
-    async def before(self, tool: str, arguments: Mapping[str, Any], ctx: ToolContext) -> Verdict:
-        """What the hooks say to a call that a model chose."""
+    async def before(
+        self,
+        tool: str,
+        arguments: Mapping[str, Any],
+        ctx: ToolContext,
+        *,
+        part_of: tuple[str, str] | None = None,
+    ) -> Verdict:
+        """What the hooks say to a call that a model chose; `part_of` as `Tool` has it."""
         asked = _Asked(dict(arguments))
         for hooks in self._lists:
             asked.over = False
             for hook in hooks:
-                if hook.event == "pre_tool_use" and hook.fits(tool, asked.arguments):
+                if hook.event == "pre_tool_use" and hook.fits(tool, asked.arguments, part_of=part_of):
                     await _apply(hook, tool, asked, ctx)
                 if asked.denied is not None:
                     return Verdict(arguments=asked.arguments, denied=asked.denied)
@@ -91,7 +98,13 @@ class Hooks:
         return Verdict(arguments=asked.arguments, ask=asked.ask)
 
     async def after(
-        self, tool: str, arguments: Mapping[str, Any], result: ToolResult, ctx: ToolContext
+        self,
+        tool: str,
+        arguments: Mapping[str, Any],
+        result: ToolResult,
+        ctx: ToolContext,
+        *,
+        part_of: tuple[str, str] | None = None,
     ) -> ToolResult:
         """The result as the model may read it.
 
@@ -99,7 +112,7 @@ class Hooks:
             NodeError: `hook_failed`: a webhook did not answer, and nothing may be read without it.
         """
         for hook in (hook for hooks in self._lists for hook in hooks if hook.event == "post_tool_use"):
-            if not hook.fits(tool, arguments):
+            if not hook.fits(tool, arguments, part_of=part_of):
                 continue
             if isinstance(hook, Redact):
                 result = _redacted(hook, result)
@@ -149,7 +162,7 @@ async def _apply(hook: Hook, tool: str, asked: _Asked, ctx: ToolContext) -> None
 def _rewritten(hook: Rewrite, arguments: Mapping[str, Any]) -> dict[str, Any]:
     made = copy.deepcopy(dict(arguments))
     for path, value in hook.set.items():
-        *outer, last = path.split(".")
+        *outer, last = _place(path, arguments).split(".")
         place = made
         for part in outer:
             inner = place.get(part)
@@ -157,13 +170,19 @@ def _rewritten(hook: Rewrite, arguments: Mapping[str, Any]) -> dict[str, Any]:
             place = inner
         place[last] = copy.deepcopy(value)
     for path in hook.remove:
-        *outer, last = path.split(".")
+        *outer, last = _place(path, arguments).split(".")
         place = made
         for part in outer:
             inner = place.get(part)
             place = inner if isinstance(inner, dict) else {}
         place.pop(last, None)
     return made
+
+
+def _place(path: str, arguments: Mapping[str, Any]) -> str:
+    """A path as this call has it: a meta-tool takes in `parameters` what an action takes itself as a tool of its own."""
+    bare = path.removeprefix("parameters.")
+    return path if "subcommand" in arguments or "parameters" in arguments else bare
 
 
 def _redacted(hook: Redact, result: ToolResult) -> ToolResult:

@@ -47,9 +47,11 @@ class _Hook(BaseModel):
             raise ValueError("no tool is called at session_start, so there is nothing to match")
         return self
 
-    def fits(self, tool: str, arguments: Mapping[str, Any]) -> bool:
-        """Whether it is about this call; an action goes by its own name, also where a meta-tool calls it."""
-        if not any(fnmatch.fnmatchcase(name, self.match) for name in called_as(tool, arguments)):
+    def fits(
+        self, tool: str, arguments: Mapping[str, Any], *, part_of: tuple[str, str] | None = None
+    ) -> bool:
+        """Whether it is about this call; an action goes by its own name, whichever way it is called (`called_as`)."""
+        if not any(fnmatch.fnmatchcase(name, self.match) for name in called_as(tool, arguments, part_of)):
             return False
         return all(_found(pattern, _parameter_at(arguments, path)) for path, pattern in self.where.items())
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import heapq
 from collections import OrderedDict
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
@@ -252,14 +253,15 @@ class KnowledgeBases:
         """
         _check(query)
         passes = compile_filter(query.filter)
-        found: list[tuple[Found, np.ndarray]] = []
+        ranked: list[list[tuple[Found, np.ndarray]]] = []
         bases: list[KnowledgeBase] = []
         for name in dict.fromkeys(names):
             resource = await usable(self._store.resources, KIND, name, by=site.principal)
             base = read_definition(resource.definition)
             bases.append(base)
-            found += await self._search(resource, base, query, passes, site)
-        found.sort(key=lambda pair: -pair[0].score)
+            ranked.append(await self._search(resource, base, query, passes, site))
+        # Each base's own order stays: one by ranks (`rrf`) is not that of the scores.
+        found = list(heapq.merge(*ranked, key=lambda pair: -pair[0].score))
         confidence = confidence_of([chunk for chunk, _ in found[: query.top_k]])
         chosen = [chunk for chunk, _ in found][: _RERANKED if query.rerank else query.top_k]
         if query.rerank:

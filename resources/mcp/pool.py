@@ -110,17 +110,27 @@ class McpPool:
         tool: str,
         arguments: Mapping[str, Any],
         *,
+        known: McpTool | None = None,
         progress: Progress | None = None,
         depth: int = 0,
     ) -> McpResult:
         """Call a tool. A session that broke before the server saw the call is begun again, without a word.
+
+        Args:
+            target: the server.
+            tool: the tool's name.
+            arguments: what it is called with.
+            known: the tool as the caller has looked at it, so that it is not called by another description; looked up
+                here, if None.
+            progress: told how far the call is.
+            depth: how many runs called each other.
 
         Raises:
             NodeError: `tool_not_found`, `bad_arguments`; `connection` when the server cannot be reached or ended in
                 mid-call (only then the outcome is unknown), with the last lines of its standard error; `timeout`,
                 `mcp_error`, `mcp_definition`, `mcp_unavailable`; `blocked_address` from the guard.
         """
-        known = pick(await self.tools(target), tool, target.name)
+        known = known or pick(await self.tools(target), tool, target.name)
         check_arguments(known, arguments)
         repeatable = target.server.trusted and (known.hint("readOnlyHint") or known.hint("idempotentHint"))
         return await self._through(

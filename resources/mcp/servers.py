@@ -236,10 +236,12 @@ class McpServers:
         """
         await usable(self._store.resources, KIND, name, by=by)
         async with self._using(name, by, hide=hide) as (resource, target):
-            await self._hold(resource, target, tool, by)
+            known = await self._held(resource, target, tool, by)
             outcome = "failed"
             try:
-                result = await self._pool.call(target, tool, arguments, progress=progress, depth=depth)
+                result = await self._pool.call(
+                    target, tool, arguments, known=known, progress=progress, depth=depth
+                )
                 outcome = "error" if result.is_error else "ok"
             finally:
                 await self._store.audit.record(
@@ -265,13 +267,13 @@ class McpServers:
             return "none"
         return "idempotent" if hints.get("idempotentHint") is True else "once"
 
-    async def _hold(self, resource: Resource, target: Target, tool: str, by: Principal) -> None:
-        """Let a call pass only with the definition that was accepted."""
+    async def _held(self, resource: Resource, target: Target, tool: str, by: Principal) -> McpTool:
+        """The tool as the server offers it now; it has to be as it was accepted."""
         offered = await self._pool.tools(target)
         accepted = await self._store.mcp_tools.of(resource.id)
         if not accepted:
             await self._accept(resource, offered.values(), by=by)
-            return
+            return pick(offered, tool, resource.name)
         known = accepted.get(tool)
         now = pick(offered, tool, resource.name)
         if known is None or known.hash != now.hash:
@@ -281,6 +283,7 @@ class McpServers:
                 f"`interlace mcp tools {resource.name}` and accept it with `interlace mcp accept {resource.name} {tool}`",
                 kind="tool_changed",
             )
+        return now
 
     @asynccontextmanager
     async def _using(

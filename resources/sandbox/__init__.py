@@ -2,7 +2,14 @@
 
 from __future__ import annotations
 
-from interlace.resources.sandbox.contract import CodeError, CodeResult, JsonValue, Limits, SandboxStatus
+from interlace.resources.sandbox.contract import (
+    CodeError,
+    CodeResult,
+    JsonValue,
+    Limits,
+    SandboxStatus,
+    Setting,
+)
 from interlace.resources.sandbox.sandbox import Sandbox
 
-__all__ = ["CodeError", "CodeResult", "JsonValue", "Limits", "Sandbox", "SandboxStatus"]
+__all__ = ["CodeError", "CodeResult", "JsonValue", "Limits", "Sandbox", "SandboxStatus", "Setting"]

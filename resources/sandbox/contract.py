@@ -41,6 +41,21 @@ class Limits:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class Setting:
+    """What a program runs in; it does the same when it is run again in the same one.
+
+    Attributes:
+        total: seconds altogether, those of its calls included.
+        now: where its clock stands, Unix time.
+        seed: what its chance follows from.
+    """
+
+    total: float
+    now: float
+    seed: str
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class CodeResult:
     """What a run gave back: the dict that `main` returned, what it printed, and its processor time in seconds."""
 

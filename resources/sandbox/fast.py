@@ -9,13 +9,14 @@ import os
 import sys
 import time
 from collections.abc import Awaitable, Callable, Iterator, Mapping
+from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
 
 import pydantic_monty
 
 from interlace.engine.errors import NodeTimeout
-from interlace.resources.sandbox.contract import CodeError, CodeResult, JsonValue, Limits
+from interlace.resources.sandbox.contract import CodeError, CodeResult, JsonValue, Limits, Setting
 from interlace.resources.sandbox.inside.values import NotJson, to_json
 from interlace.resources.sandbox.verdict import read_value
 
@@ -146,7 +147,7 @@ class Snippets:
                 return await worker.feed_run(call, inputs={_GIVEN: given}, print_callback=printed)
 
     async def program(
-        self, code: str, functions: Mapping[str, Function], *, limits: Limits, total: float
+        self, code: str, functions: Mapping[str, Function], *, limits: Limits, setting: Setting
     ) -> CodeResult:
         """Run a program from its first line to its last; its value is that of a last line that is an expression.
 
@@ -154,7 +155,7 @@ class Snippets:
             code: the program; it awaits the functions.
             functions: what it may call, by name, with keyword arguments; they run in this process.
             limits: `seconds` are of its own work between two calls.
-            total: seconds altogether, those of its calls included.
+            setting: its time altogether, its clock and its chance.
 
         Raises:
             NodeTimeout, CodeError.
@@ -165,10 +166,10 @@ class Snippets:
         printed = _Printed(limits.stdout_kb * 1000)
         began = time.monotonic()
         try:
-            async with asyncio.timeout(total + _GRACE):
-                value = await self._feed_program(code, functions, limits, total, printed)
+            async with asyncio.timeout(setting.total + _GRACE):
+                value = await self._feed_program(code, functions, limits, setting, printed)
         except TimeoutError:
-            raise NodeTimeout(f"the program took longer than {total:g} s and was stopped") from None
+            raise NodeTimeout(f"the program took longer than {setting.total:g} s and was stopped") from None
         except pydantic_monty.MontyCrashedError as error:
             raise _error(f"the worker of the program ended: {error}", "killed", printed) from None
         except (pydantic_monty.MontyRuntimeError, pydantic_monty.MontySyntaxError) as error:
@@ -178,20 +179,29 @@ class Snippets:
         return _result({"value": value}, limits, printed, time.monotonic() - began)
 
     async def _feed_program(
-        self, code: str, functions: Mapping[str, Function], limits: Limits, total: float, printed: _Printed
+        self,
+        code: str,
+        functions: Mapping[str, Function],
+        limits: Limits,
+        setting: Setting,
+        printed: _Printed,
     ) -> object:
         pool = await self._workers()
         session = pool.checkout(
             script_name=FILE,
             limits={
-                "max_feed_duration_secs": total,
+                "max_feed_duration_secs": setting.total,
                 "max_turn_duration_secs": limits.seconds,
                 "max_memory": limits.memory_mb << 20,
                 "max_recursion_depth": 1000,
                 "max_suspensions": 10_000,
                 "max_total_sleep_secs": 0.0,
             },
-            os_policy={"sleep": "zero"},
+            os_policy={
+                "sleep": "zero",
+                "datetime": datetime.fromtimestamp(setting.now, UTC),
+                "random_start": {"seed": setting.seed},
+            },
         )
         async with session as worker:
             with self._watch.over(worker.worker_pid) if self._watch is not None else contextlib.nullcontext():

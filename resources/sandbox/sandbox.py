@@ -8,7 +8,14 @@ from pathlib import Path
 from typing import Literal
 
 from interlace.resources.sandbox.bubblewrap import Bubblewrap
-from interlace.resources.sandbox.contract import CodeError, CodeResult, JsonValue, Limits, SandboxStatus
+from interlace.resources.sandbox.contract import (
+    CodeError,
+    CodeResult,
+    JsonValue,
+    Limits,
+    SandboxStatus,
+    Setting,
+)
 from interlace.resources.sandbox.engine import Engine, EngineUnavailable
 from interlace.resources.sandbox.fast import Function, Snippets
 from interlace.resources.sandbox.flight import encode
@@ -130,13 +137,13 @@ class Sandbox:
                 raise CodeError(f"{error.reason}. To fix: {error.fix}", kind="sandbox_unavailable") from error
 
     async def program(
-        self, code: str, functions: Mapping[str, Function], *, limits: Limits, total: float
+        self, code: str, functions: Mapping[str, Function], *, limits: Limits, setting: Setting
     ) -> CodeResult:
         """Run a short program that may call some functions of this process; see `Snippets.program`.
 
         It holds no slot: what it calls may need one.
         """
-        return await self._programs.program(code, functions, limits=limits, total=total)
+        return await self._programs.program(code, functions, limits=limits, setting=setting)
 
     def _permit(self, packages: Sequence[str], *, fast: bool, network: bool) -> None:
         for name in packages:

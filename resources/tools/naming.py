@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import hashlib
+import re
 from collections.abc import Container, Iterable, Mapping
 from typing import Any, Final
 
@@ -10,6 +11,8 @@ from interlace.resources.connectors.names import MAX_NAME, ascii_name
 
 JOINT: Final = "__"
 _DIGEST: Final = 8
+_LABELLED: Final = re.compile(rf"@.{{{_DIGEST}}}$")
+"""The end of the label of a resource whose name a nearer one has."""
 
 
 def tool_name(owner: str, part: str) -> str:
@@ -58,11 +61,31 @@ _OPERATIONS: Final[Mapping[str, str]] = {
 }  # fmt: skip
 
 
-def called_as(tool: str, arguments: Mapping[str, Any]) -> tuple[str, ...]:
-    """The names that a call goes by: the tool's, and of a meta-tool the names of what it calls, as if it was a tool.
+def called_as(
+    tool: str, arguments: Mapping[str, Any], part_of: tuple[str, str] | None = None
+) -> tuple[str, ...]:
+    """The names that a call goes by: the tool's, and those of the part of a resource that it calls, as if it was a tool.
 
-    So a rule for `shop__order` holds whichever way the action is called.
+    So a rule for `shop__order` holds whichever way the action is called, and also where another resource of that name
+    is nearer, so that this one has the end of its id in its label.
+
+    Args:
+        tool: the name of the tool.
+        arguments: what it is called with.
+        part_of: of a tool that is a part of a resource, the resource's label and the part's name.
     """
+    owner, part = part_of or _called_by_meta_tool(tool, arguments)
+    if not isinstance(owner, str) or not isinstance(part, str):
+        return (tool,)
+    owners = dict.fromkeys((owner, _LABELLED.sub("", owner)))
+    return tuple(
+        dict.fromkeys(
+            (tool, *(name for of in owners for name in (tool_name(of, part), f"{of}{JOINT}{part}")))
+        )
+    )
+
+
+def _called_by_meta_tool(tool: str, arguments: Mapping[str, Any]) -> tuple[Any, Any]:
     subcommand = str(arguments.get("subcommand"))
     owner = part = None
     if (tool, subcommand) in _PARTS:
@@ -71,6 +94,4 @@ def called_as(tool: str, arguments: Mapping[str, Any]) -> tuple[str, ...]:
         owner, part = arguments.get("database"), _OPERATIONS[subcommand]
     if isinstance(part, list):
         part = part[0] if part else None
-    if not isinstance(owner, str) or not isinstance(part, str):
-        return (tool,)
-    return tuple(dict.fromkeys((tool, tool_name(owner, part), f"{owner}{JOINT}{part}")))
+    return owner, part

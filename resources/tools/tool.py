@@ -91,7 +91,11 @@ class ToolResult:
 
 
 class Tool(Protocol):
-    """One tool."""
+    """One tool.
+
+    One that is a part of a resource, as an action of a connector is, has `part_of` besides: the resource's label and the
+    part's name, by which hooks know it whatever its own name is.
+    """
 
     @property
     def name(self) -> str:
@@ -132,3 +136,9 @@ class Tool(Protocol):
             NodeError: it could not be done; the message says what to do and is what a model reads.
         """
         ...
+
+
+def part_of(tool: Tool) -> tuple[str, str] | None:
+    """The resource and the part of it that a tool is; None for all others."""
+    found: tuple[str, str] | None = getattr(tool, "part_of", None)
+    return found

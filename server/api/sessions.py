@@ -20,7 +20,7 @@ from interlace.server.auth import By, PlatformOf
 from interlace.server.bodies import Body
 from interlace.server.scopes import needs
 from interlace.server.streaming import event_stream, last_event_id, server_event, streaming
-from interlace.store.errors import NotFoundError
+from interlace.store.errors import ConflictError, NotFoundError
 from interlace.store.sessions import Message, Session
 
 router = APIRouter(prefix="/api/v1/sessions", tags=["sessions"])
@@ -100,11 +100,13 @@ async def get_session(session: str, platform: PlatformOf, by: By) -> dict[str, A
 async def change_session(session: str, body: SessionChange, platform: PlatformOf, by: By) -> dict[str, Any]:
     """Give it another title, or go on at another branch."""
     found = await platform.store.sessions.get(session, owner=by.user_id)
-    if body.title is not None:
-        await platform.store.sessions.rename(found.id, body.title.strip(), who="user")
     if body.head is not None:
         message = await platform.store.sessions.message(body.head, session_id=found.id)
+        if message.role != "assistant":
+            raise ConflictError("a conversation goes on after an answer; give the id of one")
         await platform.store.sessions.stand_at(found.id, message.id)
+    if body.title is not None:
+        await platform.store.sessions.rename(found.id, body.title.strip(), who="user")
     return asdict(await platform.store.sessions.get(session, owner=by.user_id))
 
 

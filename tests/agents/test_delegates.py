@@ -106,6 +106,20 @@ async def test_the_answer_alone_comes_back() -> None:
     assert steps == {"1", "2", "1.0/1", "1.0/2", "1.1/1", "1.1/2"}
 
 
+@pytest.mark.parametrize("ref", ["1.0/1.1", "1.0/1", "1.0/1.0"])
+async def test_what_a_delegate_did_is_not_read_as_a_result(ref: str) -> None:
+    """Steps of a delegate stand below the call; `read_result` gives the caller's own results alone."""
+
+    def chief(asked: Asked) -> Any:
+        turns = {0: calls(call("call_agent", task="ada")), 1: calls(call("read_result", ref=ref))}
+        return turns.get(seen(asked), "done")
+
+    async with stage(rules=crew(mate, chief), tools=chiefs) as run:
+        outputs = await run.outputs()
+    assert outputs["calls"][1]["result"] == {"error": "bad_arguments"}
+    assert "sent to" not in str(outputs)
+
+
 async def test_what_delegates_use_counts_for_the_node() -> None:
     async with stage(rules=crew(mate, chief), tools=chiefs) as run:
         await run.turn()
@@ -176,6 +190,22 @@ async def test_hooks_and_limits_hold_inside_delegates() -> None:
         outputs = await run.outputs()
     assert "send" not in run.world.names()
     assert [entry["result"]["stop_reason"] for entry in outputs["calls"]] == ["iterations"] * 2
+
+
+async def test_a_delegate_without_an_answer_tells_nothing_of_its_work() -> None:
+    """An agent that runs out shows its user the last result; its caller gets no more than an answer."""
+
+    def silent(asked: Asked) -> Any:
+        return calls(call("send", to="ada"))
+
+    def guarded(world: World) -> list[Tool]:
+        return [CallAgent(world, tools, {"iterations": 2})]
+
+    async with stage(rules=crew(silent, chief), tools=guarded) as run:
+        outputs = await run.outputs()
+    assert run.world.names().count("send") == 2
+    assert "No answer was reached" in str(outputs["calls"])
+    assert "sent to" not in str(outputs["calls"])
 
 
 async def test_delegates_work_side_by_side() -> None:

@@ -8,6 +8,7 @@ from typing import Any
 import pytest
 
 from interlace.engine.errors import NodeError
+from interlace.resources.models.testing import Rule
 from tests.agents.hosting import NUMBERS, SmallTool, World, add, call, calls, request_tools, stage
 
 
@@ -125,6 +126,26 @@ async def test_the_same_call_again_and_again_is_warned_about_and_then_ends_the_w
     assert texts[1] == "2"
     assert "3 times" in texts[2]
     assert "not made again" in texts[3]
+
+
+@pytest.mark.parametrize(
+    "same",
+    [call("nope", a=1), call("add", a="x", b=1), {"name": "add", "arguments": "{'a': 1"}],
+    ids=["unknown", "wrong", "no json"],
+)
+async def test_a_wrong_call_again_and_again_ends_the_work_too(same: dict[str, Any]) -> None:
+    """It is counted whether it can be made or not, and alike after a crash."""
+    rule = Rule(reply=lambda asked: calls(same) if asked.body.get("tools") else "I cannot")
+    async with stage(rules=[rule]) as run:
+        whole = await run.outputs()
+        assert (whole["text"], whole["why"], len(run.asked)) == ("I cannot", "repeated_call", 5)
+        texts = [message["content"] for message in run.asked[-1].messages if message["role"] == "tool"]
+        assert "asked for 3 times" in texts[2]
+        assert "not made again" in texts[3]
+        again = run.cut(
+            next(i for i, event in enumerate(run.journal.events) if event.data.get("step") == "4")
+        )
+        assert await again.outputs() == whole
 
 
 async def test_limits_of_tool_calls_tokens_and_money() -> None:

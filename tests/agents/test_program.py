@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import AsyncIterator
+import asyncio
+from collections.abc import AsyncIterator, Mapping
 from contextlib import asynccontextmanager
 from typing import Any
 
@@ -11,8 +12,8 @@ from interlace.engine.waits import Answer
 from interlace.flows.platform import SandboxedPrograms
 from interlace.resources.models.testing import Asked, Rule
 from interlace.resources.sandbox import Sandbox
-from interlace.resources.tools.tool import Tool
-from tests.agents.hosting import Stage, World, add, call, calls, send, stage
+from interlace.resources.tools.tool import Gate, Tool
+from tests.agents.hosting import SmallTool, Stage, World, add, call, calls, send, stage
 
 
 @asynccontextmanager
@@ -155,6 +156,79 @@ async def test_a_crash_at_every_event_of_a_program() -> None:
             made = [key.partition("r:n:")[2] for _, _, key in run.world.done]
             assert len(made) == len(set(made))
             assert not finished & set(made), length
+
+
+def in_the_other_order(world: World) -> list[Tool]:
+    """Ada, who was looked for first, is found when Bob has been asked about."""
+    asked = asyncio.Event()
+
+    async def look(text: str) -> str:
+        if text == "ada":
+            await asked.wait()
+        return text
+
+    def asks(arguments: Mapping[str, Any]) -> Gate:
+        asked.set()
+        return Gate(title=f"Send to {arguments['to']}", reason="Mail leaves the house.")
+
+    return [send(world, asks=asks), SmallTool(world, "look", look, {"text": {"type": "string"}})]
+
+
+TWO = """
+import asyncio
+async def one(name):
+    return await send(to=await look(text=name))
+await asyncio.gather(one('ada'), one('bob'))
+"""
+
+
+async def test_calls_at_once_get_their_own_results_when_the_program_is_run_again() -> None:
+    async with programs(TWO, tools=in_the_other_order) as run:
+        assert (await run.turn()).status == "suspended"
+        asked = {key: wait["request"]["config"]["arguments"]["to"] for key, wait in run.requests().items()}
+        assert sorted(asked.values()) == ["ada", "bob"]
+        for key, to in asked.items():
+            run.answer(key, "approve" if to == "ada" else "reject", by="kim")
+        outputs = await run.outputs()
+    assert [entry[1] for entry in run.world.done if entry[0] == "send"] == [{"to": "ada"}]
+    assert "kim refused this call of send" in outputs["text"]
+    async with programs(TWO, tools=in_the_other_order) as run:
+        await run.turn()
+        for key in run.requests():
+            run.answer(key)
+        outputs = await run.outputs()
+    assert outputs["calls"][0]["result"]["value"] == ["sent to ada", "sent to bob"]
+    assert sorted(run.world.names()) == ["look", "look", "send", "send"]
+
+
+async def test_the_clock_and_chance_of_a_program_stand_still() -> None:
+    code = (
+        "import random, datetime\nwho = f'{datetime.datetime.now()} {random.random()}'\n"
+        "await send(to=who) == f'sent to {who}'"
+    )
+    async with programs(code) as run:
+        assert (await run.turn()).status == "suspended"
+        [key] = run.requests()
+        run.answer(key)
+        outputs = await run.outputs()
+    assert outputs["calls"][0]["result"]["value"] is True
+    assert run.world.names() == ["send"]
+
+
+async def test_tools_whose_names_python_does_not_take() -> None:
+    """Two names that become one, a word of the language, a digit at the beginning: each has a function of its own."""
+    names = ("a-b", "a_b", "a__b", "import", "print", "2fa")
+
+    def tools(world: World) -> list[Tool]:
+        return [SmallTool(world, name, lambda name=name: name, {}) for name in names]
+
+    code = "[await a_b_2(), await a_b(), await a__b(), await import_(), await print_(), await _2fa()]"
+    async with programs(code, tools=tools) as run:
+        outputs = await run.outputs()
+    assert outputs["calls"][0]["result"]["value"] == list(names)
+    [about] = [t["function"] for t in run.asked[0].body["tools"] if t["function"]["name"] == "run_program"]
+    assert "a-b is a_b_2" in about["description"]
+    assert "a_b is" not in about["description"]
 
 
 async def test_without_code_mode_there_is_none() -> None:

@@ -15,23 +15,10 @@ from interlace.flows.platform import Platform
 from interlace.resources.models.testing import Asked, ScriptedModels
 from interlace.store.errors import ConflictError, NotFoundError
 from interlace.store.sessions import Message
-from tests.flows.chatting import ECHO, chat_settings, chatting
+from tests.flows.chatting import ECHO, chat_settings, chatting, done, told
 
 ANN = Principal("ann")
 SLOW = [{"reply": {"text": "word " * 400, "chunk_delay": 0.05}}]
-
-
-def told(asked: Asked) -> str:
-    """Answers with what it was told, so that histories can be seen."""
-    said = [str(message["content"]) for message in asked.messages if message["role"] != "system"]
-    return f"heard {len(said)}: {' | '.join(said)}"
-
-
-async def done(platform: Platform, turn: Turn) -> Message:
-    assert turn.answer.run_id is not None
-    assert await platform.runner.wait(turn.answer.run_id, 30) is not None
-    await platform.runner.idle()
-    return await platform.store.sessions.message(turn.answer.id)
 
 
 async def ask(platform: Platform, session_id: str, text: str, **more: Any) -> Message:
@@ -183,70 +170,6 @@ async def _status(settings: Any, turn: Turn) -> str:
     return found.status
 
 
-LISTENING = """
-name: listener
-settings: {chat: true}
-inputs: {type: object, required: [message], properties: {message: {type: string}, history: {type: array}}}
-nodes:
-  - {id: start, type: START}
-  - {id: say, type: LLM, config: {prompt: "{{ inputs.message }}", history: 5}}
-  - {id: end, type: END, config: {outputs: {answer: "{{ say.text }}"}}}
-edges: [start -> say, say -> end]
-"""
-
-
-async def published(platform: Platform, text: str) -> str:
-    pinned = await platform.documents.from_text(text)
-    pushed = await platform.store.workflows.push(pinned.document.name, pinned.text)
-    await platform.store.workflows.publish(pushed.workflow_id)
-    return pinned.document.name
-
-
-async def test_what_is_said_meanwhile_is_asked_afterwards(tmp_path: Path) -> None:
-    """Of a turn that takes nothing up; the agent's does."""
-    async with chatting(tmp_path / "home", [*ECHO[:1], {"reply": told}]) as (platform, _):
-        session = await platform.chat.create(by=LOCAL, workflow=await published(platform, LISTENING))
-        turn = await platform.chat.send(session.id, "slow", by=LOCAL)
-        run_id = await platform.chat.inject(session.id, "and be brief", by=LOCAL)
-        assert run_id == turn.answer.run_id
-        await done(platform, turn)
-        _, messages = await platform.chat.read(session.id, by=LOCAL)
-        assert [message.content for message in messages if message.role == "user"] == ["slow", "and be brief"]
-        assert messages[-1].content.endswith("| and be brief")
-        with pytest.raises(ConflictError):
-            await platform.chat.inject(session.id, "too late", by=LOCAL)
-
-
-WORKING = """
-name: worker
-settings: {chat: true}
-inputs: {type: object, required: [message], properties: {message: {type: string}, history: {type: array}}}
-nodes:
-  - {id: start, type: START}
-  - {id: work, type: AGENT, config: {prompt: "{{ inputs.message }}"}}
-  - {id: end, type: END, config: {outputs: {answer: "{{ work.text }}"}}}
-edges: [start -> work, work -> end]
-"""
-
-
-async def test_an_agent_takes_up_what_is_said_meanwhile(tmp_path: Path) -> None:
-    async with chatting(tmp_path / "home", [*ECHO[:1], {"reply": told}]) as (platform, models):
-        session = await platform.chat.create(by=LOCAL, workflow=await published(platform, WORKING))
-        turn = await platform.chat.send(session.id, "slow", by=LOCAL)
-        assert turn.answer.run_id is not None
-        async for event in platform.store.events.follow(turn.answer.run_id):
-            if event.type == "node.delta":
-                break
-        for text in ("and be brief", "please"):
-            await platform.chat.inject(session.id, text, by=LOCAL)
-        answer = await done(platform, turn)
-        assert answer.content.startswith("heard 4: slow | slowly")
-        assert answer.content.endswith("| and be brief | please")
-        assert len(models.requests) == 2
-        _, messages = await platform.chat.read(session.id, by=LOCAL)
-        assert len(messages) == 2, "nothing is left to be asked"
-
-
 async def test_attachments_are_files_of_the_user(tmp_path: Path) -> None:
     async with chatting(tmp_path / "home", [{"reply": told}]) as (platform, models):
         session = await platform.chat.create(by=LOCAL)
@@ -347,6 +270,44 @@ async def test_titles_by_a_quick_model_where_one_was_chosen(tmp_path: Path) -> N
         assert (await opened.chat.read(session.id, by=LOCAL))[0].title == "Fees and refunds"
         assert (await opened.chat.read(named.id, by=LOCAL))[0].title == "Mine"
         await opened.close()
+
+
+async def test_tools_that_the_conversation_has_used_stay(tmp_path: Path) -> None:
+    """A tool that was loaded for one question is there for the next one, which does not ask for it by its words."""
+    chosen: list[str] = []
+
+    def reply(asked: Asked) -> Any:
+        done = [message for message in asked.messages if message["role"] == "tool"]
+        if asked.user != "load one" or len(done) > 1:
+            return "fine"
+        if not done:
+            [about] = [t["function"] for t in asked.body["tools"] if t["function"]["name"] == "request_tools"]
+            left = about["parameters"]["properties"]["tool_names"]["items"]["enum"]
+            chosen.append(next(name for name in left if name not in shown(models.requests[0])))
+        wanted = (chosen[0], {}) if done else ("request_tools", {"tool_names": chosen})
+        return {"tool_calls": [{"id": "c", "name": wanted[0], "arguments": wanted[1]}]}
+
+    def shown(asked: Asked) -> set[str]:
+        return {tool["function"]["name"] for tool in asked.body["tools"]}
+
+    async with chatting(tmp_path / "home", [{"reply": reply}]) as (platform, models):
+        session = await platform.chat.create(by=LOCAL)
+        await ask(platform, session.id, "hello")
+        assert "request_tools" in shown(models.requests[-1])
+        await ask(platform, session.id, "load one")
+        await ask(platform, session.id, "hello")
+    assert chosen[0] not in shown(models.requests[0])
+    assert chosen[0] in shown(models.requests[-1])
+
+
+async def test_nobody_begins_to_chat_with_an_agent_that_is_off(tmp_path: Path) -> None:
+    async with chatting(tmp_path / "home", [{"reply": told}]) as (platform, _):
+        await platform.agents.add({"name": "clerk", "instructions": "Help."}, by=LOCAL)
+        await platform.agents.switch("clerk", active=False, by=LOCAL)
+        with pytest.raises(ConflictError, match="'clerk' is switched off"):
+            await platform.chat.create(by=LOCAL, agent="clerk")
+        await platform.agents.switch("clerk", active=True, by=LOCAL)
+        assert (await platform.chat.create(by=LOCAL, agent="clerk")).agent_id is not None
 
 
 async def test_a_deleted_session_takes_its_runs_along(tmp_path: Path) -> None:

@@ -113,6 +113,8 @@ async def test_branches_by_edit_and_regenerate(api: httpx2.AsyncClient, problem:
     back = await api.patch(place, json={"head": changed[0]["data"]["answer"], "title": " Better "})
     assert (back.json()["head"], back.json()["title"]) == (changed[0]["data"]["answer"], "Better")
     problem(await api.patch(place, json={"head": "none"}), 404, "not_found")
+    problem(await api.patch(place, json={"head": ids["question"], "title": "x"}), 409, "conflict")
+    assert (await api.get(place)).json()["title"] == "Better"
     problem(await api.post(f"{place}/messages", json={"content": ""}), 400, "bad_request")
     assert (await api.delete(place)).status_code == 204
     problem(await api.get(place), 404, "not_found")

@@ -16,6 +16,7 @@ from interlace.resources.agents.hooking import Hooks
 from interlace.resources.http import AllowList, HttpClient
 from interlace.resources.http.testing import Received, Reply, serve
 from interlace.resources.tools import ToolResult
+from interlace.resources.tools.naming import tool_name
 
 
 class Context:
@@ -86,6 +87,32 @@ async def test_matching_order_and_rewriting(ctx: Context) -> None:
     assert await hooks.before("other", {"a": 1}, ctx) == await Hooks().before("other", {"a": 1}, ctx)
     assert bool(hooks)
     assert not Hooks((), ())
+
+
+MINE, THEIRS = "shop", "shop@4be4ea98"
+
+
+@pytest.mark.parametrize(
+    ("label", "action"), [(MINE, "delete_all"), (THEIRS, "delete_all"), (MINE, "削除"), (THEIRS, "削除")]
+)
+async def test_a_rule_holds_whatever_a_connector_is_called_by(ctx: Context, label: str, action: str) -> None:
+    """A nearer resource of that name, letters that names of tools lack, and either mode: it is the same action."""
+    hooks = Hooks(read_hooks([pre("deny", match=f"shop__{action}")]))
+    meta = {"subcommand": "execute", "connector": label, "action": action}
+    assert (await hooks.before("connector", meta, ctx)).denied is not None
+    own = tool_name(label, action)
+    assert (await hooks.before(own, {}, ctx, part_of=(label, action))).denied is not None
+    for other in ("shopping", "shop@4be4ea9", "workshop"):
+        assert (await hooks.before("connector", {**meta, "connector": other}, ctx)).denied is None
+
+
+async def test_parameters_are_rewritten_in_both_modes(ctx: Context) -> None:
+    hooks = Hooks(
+        read_hooks([pre("rewrite", set={"parameters.currency": "EUR"}, remove=["parameters.note"])])
+    )
+    meta = {"subcommand": "execute", "parameters": {"note": "x"}}
+    assert (await hooks.before("connector", meta, ctx)).arguments["parameters"] == {"currency": "EUR"}
+    assert (await hooks.before("shop__order", {"note": "x"}, ctx)).arguments == {"currency": "EUR"}
 
 
 async def test_allow_ends_its_own_list_alone(ctx: Context) -> None:

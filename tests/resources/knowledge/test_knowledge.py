@@ -55,6 +55,31 @@ async def test_a_question_finds_its_document_in_three_languages(platform: Platfo
     assert found.citations[0]["source"] == "baoxiao.md"
 
 
+async def test_a_base_by_ranks_is_ordered_by_them(platform: Platform) -> None:
+    """Not by the scores, which tell how well something fits; also beside another base."""
+    texts = {
+        "leave": LEAVE, "travel": TRAVEL, "days": "Days, days, and paid days.", "holiday": "Vacation of the staff.",
+    }  # fmt: skip
+    await platform.knowledge.add("ranks", {"fusion": {"method": "rrf", "dense": 1.0, "text": 0.1}}, by=LOCAL)
+    for name, text in texts.items():
+        await platform.knowledge.put("ranks", file(text, f"{name}.md"), by=LOCAL)
+    await base(platform, leave=JAPANESE)
+    query = Query(text="paid days", top_k=10)
+    found = (await platform.knowledge.search(["ranks"], query, site=SITE)).chunks
+    dense = sorted((chunk for chunk in found if chunk.dense > 0), key=lambda chunk: -chunk.dense)
+    words = sorted((chunk for chunk in found if chunk.words > 0), key=lambda chunk: -chunk.words)
+
+    def place(chunk: Found) -> float:
+        by = ((dense, 1.0), (words, 0.1))
+        return -sum(weight / (11 + ranked.index(chunk)) for ranked, weight in by if chunk in ranked)
+
+    assert found == sorted(found, key=place)
+    assert found != sorted(found, key=lambda chunk: -chunk.score)
+    both = (await platform.knowledge.search(["handbook", "ranks"], query, site=SITE)).chunks
+    of_ranks = [chunk.source for chunk in both if chunk.metadata["knowledge_base"] == "ranks"]
+    assert of_ranks == [chunk.source for chunk in found]
+
+
 async def test_text_is_as_it_stands_in_the_document_with_its_place(platform: Platform) -> None:
     await base(platform, leave=LEAVE)
     chunk = (await find(platform, "carry over")).chunks[0]

@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import os
 import signal
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -32,6 +33,17 @@ async def test_a_program_is_greeted_listed_and_called() -> None:
         assert tools["add"].hint("readOnlyHint")
         result = await mcp.call(target(), "add", {"a": 2, "b": 40})
         assert (result.structured, result.text, result.is_error) == ({"result": 42}, "42", False)
+
+
+async def test_a_call_is_held_against_the_description_that_was_looked_at() -> None:
+    """Not against another one that the server gives by now."""
+    async with pool() as mcp:
+        looked_at = (await mcp.tools(target()))["add"]
+        other = replace(looked_at, input_schema={**looked_at.input_schema, "required": ["a", "b", "c"]})
+        with pytest.raises(NodeError, match="c") as caught:
+            await mcp.call(target(), "add", {"a": 1, "b": 1}, known=other)
+        assert caught.value.kind == "bad_arguments"
+        assert (await mcp.call(target(), "add", {"a": 1, "b": 1}, known=looked_at)).text == "2"
 
 
 async def test_one_program_serves_many_calls_and_ends_with_the_pool() -> None:

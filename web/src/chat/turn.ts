@@ -98,7 +98,7 @@ export function fold(state: TurnState, event: RunEvent): TurnState {
     case 'node.delta':
       return { ...state, parts: within(state.parts, step, (parts, name) => withText(parts, key(name), data)) }
     case 'model.finished':
-      return { ...withSaid(state, key(step), data.injected), model: typeof data.model === 'string' ? data.model : state.model }
+      return { ...withSaid(state, key(step), data.before), model: typeof data.model === 'string' ? data.model : state.model }
     case 'tool.started':
       return { ...state, parts: within(state.parts, step, (parts, name) => put(parts, toolPart(key(name), data, event.at))) }
     case 'tool.finished': {
@@ -133,9 +133,10 @@ function withText(parts: Part[], id: string, data: Record<string, unknown>): Par
   return put(parts, { kind: 'text', id, text, reasoning })
 }
 
-function withSaid(state: TurnState, id: string, injected: unknown): TurnState {
-  if (!Array.isArray(injected) || !injected.length) return state
-  const said = injected.map((one: unknown) => (typeof one === 'string' ? one : String((one as { text?: unknown }).text ?? '')))
+function withSaid(state: TurnState, id: string, before: unknown): TurnState {
+  if (!Array.isArray(before)) return state
+  const said = (before as { content?: unknown; by_user?: boolean }[]).filter((one) => one.by_user).map((one) => String(one.content ?? ''))
+  if (!said.length) return state
   // What was said reached the model before it answered: it stands before what that call streamed.
   const at = state.parts.findIndex((part) => part.id === id)
   const part: SaidPart = { kind: 'said', id: `${id}:said`, text: said.join('\n\n') }
