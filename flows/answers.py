@@ -53,10 +53,17 @@ class Answers:
         first = await sessions.finish(message.id, *await self._outcome(run))
         return await sessions.message(message.id), run if first else None
 
-    async def not_taken_up(self, run: Run) -> list[str]:
-        """What was said to a run while it was at work, and came too late for it."""
-        said = await self._store.sessions.injected(run.id)
-        taken = taken_up(await self._events(run.id)) if said else set()
+    async def not_taken_up(self, message: Message) -> list[str]:
+        """What was said to a turn while it was at work, and came too late for it; nothing of one that was cancelled."""
+        if message.run_id is None or message.status == "cancelled":
+            return []
+        said = await self._store.sessions.injected(message.run_id)
+        if said:
+            try:
+                await self._store.runs.get(message.run_id)
+            except NotFoundError:
+                return []  # nothing tells any more what was taken up
+        taken = taken_up(await self._events(message.run_id)) if said else set()
         return [entry.text for entry in said if entry.id not in taken]
 
     async def _outcome(self, run: Run) -> tuple[Status, str, dict[str, Any]]:

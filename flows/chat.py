@@ -18,6 +18,7 @@ from interlace.engine.principal import Principal
 from interlace.engine.run import RunResult
 from interlace.flows.answers import Answers
 from interlace.flows.attachments import is_image, with_texts
+from interlace.flows.catching_up import each
 from interlace.flows.chat_document import chat_document
 from interlace.flows.conversation import (
     ASKED,
@@ -43,7 +44,6 @@ from interlace.store.sessions import Message, Session
 
 KIND: Final = "chat"
 _CANCEL_SECONDS = 5.0
-_PAGE = 1000
 _GIVEN = object()
 
 log = structlog.get_logger("interlace.chat")
@@ -350,14 +350,22 @@ class Chat:
         """What follows a turn once: what was said to it and not taken up is asked, and the session gets its title."""
         try:
             by = await self._store.users.principal(run.owner)
-            left = await self._answers.not_taken_up(run) if message.status != "cancelled" else []
-            if left:
-                await self.send(message.session_id, "\n\n".join(left), by=by, parent=message.id)
+            await self._ask_left(message)
             if message.status == "succeeded":
                 session = await self._store.sessions.get(message.session_id, owner=run.owner)
                 await self._titles.improve(session, await self._store.sessions.messages(session.id), by=by)
         except InterlaceError as error:
             log.warning("something after a turn was not done", run=run.id, error=str(error))
+
+    async def _ask_left(self, message: Message) -> None:
+        """Ask once what was said to a turn and not taken up; a process that dies meanwhile leaves it to the next one."""
+        left = "\n\n".join(await self._answers.not_taken_up(message))
+        session = await self._store.sessions.get(message.session_id)
+        messages = await self._store.sessions.messages(session.id) if left else []
+        if left and not any((m.parent_id, m.content) == (message.id, left) for m in messages):
+            by = await self._store.users.principal(session.owner)
+            await self.send(session.id, left, by=by, parent=message.id)
+        await self._store.sessions.heard_out(message.id)
 
     async def _ended(self, run_id: str, result: RunResult) -> None:
         if result.status == "suspended":
@@ -376,17 +384,11 @@ class Chat:
             log.warning("an answer is written when somebody looks for it", run=run_id, error=str(error))
 
     async def catch_up(self) -> None:
-        """Begin turns whose process died before it started them, and write answers that came while nobody was there."""
-        after = ""
-        while found := await self._store.sessions.running(_PAGE, after=after):
-            after = found[-1].id
-            for message in found:
-                try:
-                    await self._catch_up(message)
-                except InterlaceError as error:
-                    log.warning("a turn is taken up later", message=message.id, error=str(error))
-            if len(found) < _PAGE:
-                return
+        """Begin turns whose process died before it started them, write answers that came while nobody was there, and
+        ask what was said to turns and not taken up.
+        """
+        await each(self._store.sessions.running, self._catch_up)
+        await each(self._store.sessions.unasked, self._ask_left)
 
     async def _catch_up(self, message: Message) -> None:
         if message.run_id is not None:

@@ -102,7 +102,16 @@ class SessionRepository:
             .returning(messages.c.id),
             returns=True,
         )  # fmt: skip
-        self._inject = compiler(insert(injections))
+        said = select(*(
+            bindparam(f"i_{column.name}", type_=column.type).label(column.name) for column in injections.columns
+        )).where(exists(select(messages.c.id).where(
+            messages.c.id == bindparam("i_message_id", type_=Text), messages.c.status == "running"
+        )))  # fmt: skip
+        names = [column.name for column in injections.columns]
+        self._inject = compiler(
+            insert(injections).from_select(names, said).returning(injections.c.id), returns=True
+        )
+        self._done = compiler(delete(injections).where(injections.c.message_id == of))
         self._delete = [
             compiler(delete(injections).where(injections.c.message_id.in_(
                 select(messages.c.id).where(messages.c.session_id == bindparam("session", type_=Text))
@@ -244,14 +253,35 @@ class SessionRepository:
     # -- what is said to a turn at work --------------------------------------------------------------------------------
 
     async def inject(self, run_id: str, message_id: str, text: str) -> Injection:
-        """Keep what a person says to a turn at work."""
+        """Keep what a person says to a turn at work.
+
+        Raises:
+            ConflictError: its answer is written by now, so nobody would look for this any more.
+        """
         made = Injection(id=uuid7(), text=text, created_at=time.time())
-        await self._database.write(
+        kept = await self._database.write(
             self._inject(
-                id=made.id, run_id=run_id, message_id=message_id, text=text, created_at=made.created_at
+                i_id=made.id, i_run_id=run_id, i_message_id=message_id, i_text=text, i_created_at=made.created_at
             )
         )
+        if not kept:
+            raise ConflictError("the answer is made by now; ask it as the next question")
         return made
+
+    async def unasked(self, limit: int = 1000, *, after: str = "") -> Sequence[Message]:
+        """Written answers to whose turns something was said that may not have been taken up, oldest first."""
+        statement = select(messages).where(
+            messages.c.status != "running",
+            messages.c.id > after,
+            messages.c.id.in_(select(injections.c.message_id)),
+        )
+        return [
+            _message(row) for row in await self._database.rows(statement.order_by(messages.c.id).limit(limit))
+        ]
+
+    async def heard_out(self, message_id: str) -> None:
+        """Forget what was said to the turn of an answer: all of it was taken up, or asked."""
+        await self._database.write(self._done(message=message_id))
 
     async def injected(self, run_id: str, after: str = "") -> Sequence[Injection]:
         """What was said to a run after the entry of that id, in order."""

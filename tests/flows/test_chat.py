@@ -217,6 +217,25 @@ async def test_what_is_said_meanwhile_is_asked_afterwards(tmp_path: Path) -> Non
             await platform.chat.inject(session.id, "too late", by=LOCAL)
 
 
+async def test_what_was_said_meanwhile_is_asked_by_the_next_process(tmp_path: Path) -> None:
+    """The process died between the answer and the question after it; nothing is asked twice either."""
+    async with chatting(tmp_path / "home", [*ECHO[:1], {"reply": told}]) as (platform, _):
+        session = await platform.chat.create(by=LOCAL, workflow=await published(platform, LISTENING))
+        platform.runner.ended_of.clear()  # as if the process ended with the run
+        turn = await platform.chat.send(session.id, "slow", by=LOCAL)
+        await platform.chat.inject(session.id, "and be brief", by=LOCAL)
+        answer = await done(platform, turn)
+        assert await platform.store.sessions.finish(answer.id, "succeeded", "slow", {})
+        with pytest.raises(ConflictError):
+            await platform.store.sessions.inject(str(answer.run_id), answer.id, "it came too late")
+        for _ in range(2):
+            await platform.chat.catch_up()
+            await platform.runner.idle()
+        _, messages = await platform.chat.read(session.id, by=LOCAL)
+        assert [message.content for message in messages if message.role == "user"] == ["slow", "and be brief"]
+        assert await platform.store.sessions.unasked() == []
+
+
 WORKING = """
 name: worker
 settings: {chat: true}
