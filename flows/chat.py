@@ -384,9 +384,7 @@ class Chat:
             log.warning("an answer is written when somebody looks for it", run=run_id, error=str(error))
 
     async def catch_up(self) -> None:
-        """Begin turns whose process died before it started them, write answers that came while nobody was there, and
-        ask what was said to turns and not taken up.
-        """
+        """Begin turns whose process died before it did, write answers that came meanwhile, ask what was left unasked."""
         await each(self._store.sessions.running, self._catch_up)
         await each(self._store.sessions.unasked, self._ask_left)
 

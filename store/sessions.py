@@ -261,7 +261,11 @@ class SessionRepository:
         made = Injection(id=uuid7(), text=text, created_at=time.time())
         kept = await self._database.write(
             self._inject(
-                i_id=made.id, i_run_id=run_id, i_message_id=message_id, i_text=text, i_created_at=made.created_at
+                i_id=made.id,
+                i_run_id=run_id,
+                i_message_id=message_id,
+                i_text=text,
+                i_created_at=made.created_at,
             )
         )
         if not kept:
