@@ -15,6 +15,8 @@ from interlace.flows.report import event_json
 from interlace.server.encoding import to_json
 
 _HEARTBEAT_SECONDS = 15.0
+_DIGITS = 16
+"""A number with more of them was never that of an event, and none that a database looks for."""
 Show = Callable[[Event], dict[str, Any]]
 
 
@@ -27,7 +29,8 @@ def streaming(stream: AsyncIterator[bytes]) -> StreamingResponse:
 def last_event_id(request: Request, after: int = 0) -> int:
     """The number of the last event that a client has seen, by `Last-Event-ID`."""
     given = request.headers.get("last-event-id", "")
-    return int(given) if given.isascii() and given.isdigit() else after
+    number = int(given[: _DIGITS + 1]) if given.isascii() and given.isdigit() else after
+    return min(number, 10**_DIGITS)
 
 
 def server_event(kind: str, data: Any, number: int | None = None) -> bytes:
