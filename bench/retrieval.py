@@ -281,7 +281,9 @@ def main() -> None:
     """Measure and print."""
     parser = argparse.ArgumentParser(prog="python -m bench.retrieval", description=__doc__)
     parser.add_argument(
-        "--corpus", type=Path, help="folder with rag/, the question sets; found beside the repository if not given"
+        "--corpus",
+        type=Path,
+        help="folder with rag/, the question sets; found beside the repository if not given",
     )
     parser.add_argument("--scale", type=int, nargs="*", default=[1_000, 10_000, 100_000], help="chunks")
     parser.add_argument("--write", action="store_true", help="write the section of RESULTS.md")

@@ -54,6 +54,14 @@ class Acceptance(BaseModel):
     password: str | None = Field(None, max_length=4 * MAX_CHARACTERS, description="10 to 128 characters.")
 
 
+class Joined(BaseModel):
+    """Who is in which organisation now, and as what."""
+
+    org_id: str
+    role: Role
+    user_id: str
+
+
 @router.post("/orgs/{org}/invitations", status_code=201, dependencies=[needs("admin")])
 async def invite(
     org: str, body: NewInvitation, request: Request, platform: PlatformOf, by: By
@@ -95,7 +103,14 @@ async def look_at_invitation(token: str, platform: PlatformOf) -> dict[str, Any]
     }  # fmt: skip
 
 
-@router.post("/invitations/{token}/accept", dependencies=[PUBLIC])
+@router.post(
+    "/invitations/{token}/accept",
+    dependencies=[PUBLIC],
+    responses={
+        200: {"model": Joined, "description": "Joined."},
+        201: {"model": Joined, "description": "Joined as a new user."},
+    },
+)
 async def accept_invitation(token: str, body: Acceptance, request: Request, platform: PlatformOf) -> Response:
     """Join an organisation: as who is signed in, else as a new user with name and password, who is signed in by that.
 

@@ -114,7 +114,12 @@ async def get_session(request: Request, platform: PlatformOf) -> Session:
 
 
 @router.post(
-    "/api/v1/session", dependencies=[PUBLIC], responses={401: {"description": "Nobody is signed in by that."}}
+    "/api/v1/session",
+    dependencies=[PUBLIC],
+    responses={
+        200: {"model": Session, "description": "Signed in."},
+        401: {"description": "Nobody is signed in by that."},
+    },
 )
 async def begin_session(request: Request, body: SignIn, platform: PlatformOf) -> Response:
     """Sign in; the answer sets a cookie that scripts cannot read. A session that the browser had before ends."""
