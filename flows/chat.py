@@ -45,8 +45,9 @@ from interlace.store.sessions import Message, Session
 
 KIND: Final = "chat"
 _CANCEL_SECONDS = 5.0
-_PAGE = 1000
 _GIVEN = object()
+
+_PAGE = 1000
 
 log = structlog.get_logger("interlace.chat")
 

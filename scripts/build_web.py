@@ -1,4 +1,6 @@
-"""Build the web UI into `web/dist`: `python3 scripts/build_web.py`. Standard library only; needs npm, or is given one.
+"""Build the web UI into `web/dist`: `python3 scripts/build_web.py`. Standard library only.
+
+Needs npm with a Node that is new enough, or is given one.
 
 Nothing is done while `web/dist` holds what `web/` says now.
 """
@@ -15,6 +17,8 @@ from pathlib import Path
 
 ROOT = Path(__file__).resolve().parent.parent
 SKIP = "INTERLACE_SKIP_WEB"
+NODE = "20.19, or 22.12 or newer"
+"""The Node that the build tool runs with."""
 _STAMP = ".source"
 _NOT_SOURCE = {"node_modules", "dist", "test", ".vite"}
 
@@ -49,15 +53,46 @@ def _sources(web: Path) -> Iterator[Path]:
         yield from (Path(folder) / name for name in sorted(files))
 
 
+def find_npm() -> str | None:
+    """The npm on the PATH, where its Node is new enough; a word where it is not."""
+    npm = shutil.which("npm")
+    if npm is None:
+        return None
+    version = _node_beside(npm)
+    if version is not None and _is_new_enough(version):
+        return npm
+    known = "not there" if version is None else ".".join(map(str, version))
+    say(f"npm at {npm} is not used: its Node is {known}, the web UI needs {NODE}")
+    return None
+
+
+def _is_new_enough(version: tuple[int, ...]) -> bool:
+    return (20, 19) <= version < (21,) or version >= (22, 12)
+
+
+def _node_beside(npm: str) -> tuple[int, ...] | None:
+    """The version of the Node that an npm runs with; None where there is none."""
+    path = f"{Path(npm).parent}{os.pathsep}{os.environ.get('PATH', '')}"
+    node = shutil.which("node", path=path)
+    if node is None:
+        return None
+    try:
+        done = subprocess.run([node, "--version"], capture_output=True, text=True, check=False)  # noqa: S603
+    except OSError:
+        return None
+    numbers = done.stdout.strip().removeprefix("v").partition("-")[0].split(".")
+    return tuple(map(int, numbers)) if all(number.isdigit() for number in numbers) else None
+
+
 def build(root: Path = ROOT, npm: str | None = None) -> None:
     """Install the locked packages and build the bundle.
 
     Raises:
         BuildFailed: npm is missing, or one of its commands failed.
     """
-    found = npm or shutil.which("npm")
+    found = npm or find_npm()
     if found is None:
-        raise BuildFailed("npm is not on the PATH")
+        raise BuildFailed(f"no npm is on the PATH whose Node is {NODE}")
     web = root / "web"
     environment = {**os.environ, "PATH": f"{Path(found).parent}{os.pathsep}{os.environ.get('PATH', '')}"}
     made = fingerprint(web)

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import os
-import shutil
 import subprocess
 import sys
 import time
@@ -33,9 +32,16 @@ def main() -> None:
 
 def web() -> None:
     """Type check, lint, unit tests and generated types of the web UI, where npm is there."""
-    npm = shutil.which("npm")
+    npm = build_web.find_npm()
     if npm is None or os.environ.get(build_web.SKIP):
-        say("web: skipped, " + ("npm is not on the PATH" if npm is None else f"{build_web.SKIP} is set"))
+        say(
+            "web: skipped, "
+            + (
+                f"no npm is on the PATH whose Node is {build_web.NODE}"
+                if npm is None
+                else f"{build_web.SKIP} is set"
+            )
+        )
         return
     folder = ROOT / "web"
     if not (folder / "node_modules" / "vite").is_dir():

@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import hashlib
 import os
-import shutil
 import subprocess
 import sys
 import venv
@@ -54,20 +53,24 @@ def ensure(lock: str) -> Path:
 def _install() -> None:
     """This checkout, with the web UI where it can be built; without, the server says so on its first page."""
     if not os.environ.get(build_web.SKIP) and not build_web.is_built():
-        if shutil.which("npm"):
+        npm = build_web.find_npm()
+        if npm is not None:
             try:
-                build_web.build()
+                build_web.build(npm=npm)
             except build_web.BuildFailed as error:
                 say(f"going on without the web UI: {error}")
                 os.environ[build_web.SKIP] = "1"
         else:
-            say("npm is not on the PATH; fetching Node.js to build the web UI (about 70 MB, once)")
+            say(
+                "no npm that is new enough is on the PATH; fetching Node.js to build the web UI (about 70 MB, once)"
+            )
     command = (BIN / "uv", "pip", "install", "-q", "--no-deps", "-e", ROOT)
     if os.environ.get(build_web.SKIP) or build_web.is_built():
         _call("installing Interlace", *command)
     elif _run(*command):
         say(
-            "going on without the web UI; with npm on the PATH `python3 scripts/build_web.py` builds it later"
+            f"going on without the web UI; with npm and Node {build_web.NODE} on the PATH"
+            " `python3 scripts/build_web.py` builds it later"
         )
         os.environ[build_web.SKIP] = "1"
         _call("installing Interlace", *command)

@@ -40,7 +40,16 @@ _WIRE_ERROR: Final[dict[str, Any]] = {
         }
     },
 }  # fmt: skip
-_STREAMS: Final = "text/event-stream"
+_PAGE: Final[dict[str, Any]] = {
+    "type": "object",
+    "title": "Page",
+    "description": "A part of a list; `next_cursor` asks for what follows, null at the end.",
+    "required": ["items", "next_cursor"],
+    "properties": {
+        "items": {"type": "array", "items": {"type": "object", "additionalProperties": True}},
+        "next_cursor": {"type": ["string", "integer", "null"]},
+    },
+}  # fmt: skip
 
 
 def describe(app: FastAPI) -> dict[str, Any]:
@@ -53,7 +62,7 @@ def describe(app: FastAPI) -> dict[str, Any]:
     schema = _renamed(schema)
     components = schema.setdefault("components", {})
     schemas = components.setdefault("schemas", {})
-    schemas |= {"Problem": _PROBLEM, "WireError": _WIRE_ERROR}
+    schemas |= {"Problem": _PROBLEM, "WireError": _WIRE_ERROR, "Page": _PAGE}
     for name in ("HTTPValidationError", "ValidationError"):
         schemas.pop(name, None)
     components["securitySchemes"] = {
@@ -116,6 +125,10 @@ def _describe(path: str, operation: dict[str, Any], *, wanted: tuple[str, ...] |
     error = {"content": {kind: {"schema": {"$ref": f"#/components/schemas/{ref}"}}}}
     responses.setdefault("4XX", {"description": "It was refused.", **error})
     responses.setdefault("5XX", {"description": "It failed.", **error})
+    if any(parameter["name"] == "cursor" for parameter in operation.get("parameters", ())):
+        shown = responses.get("200", {}).get("content", {}).get("application/json", {})
+        if shown and "$ref" not in shown["schema"]:
+            shown["schema"] = {"$ref": "#/components/schemas/Page"}
     if not public:
         operation["security"] = [{"key": []}]
         if wanted:

@@ -9,6 +9,7 @@ from interlace.flows.platform import Platform
 from interlace.resources.identity.oidc import Claims, OidcError
 from interlace.resources.identity.provider import OidcProvider
 from interlace.store.errors import ConflictError, NotFoundError
+from interlace.store.logins import Login
 from interlace.store.users import MAX_NAME, User
 
 _SUBJECT_CHARACTERS = 12
@@ -108,3 +109,31 @@ async def _set_rights(platform: Platform, provider: OidcProvider, claims: Claims
             log.warning(
                 "a role could not be brought in line with the provider's groups", org=name, error=str(error)
             )
+
+
+async def remember_way_out(platform: Platform, login: Login, provider: str, id_token: str) -> None:
+    """Keep what the provider wants to see when this login ends, for as long as it lasts."""
+    data = {"provider": provider, "id_token": id_token}
+    lasts = platform.settings.session_lasts
+    await platform.store.tickets.issue(
+        "oidc_end", lasts=lasts, user_id=login.user_id, data=data, text=login.id
+    )
+
+
+async def way_out(platform: Platform, login: Login, back: str) -> str | None:
+    """Where the browser of a login signs out at the provider that signed it in; None where it has not to.
+
+    Args:
+        platform: where it is signed in.
+        login: what ends.
+        back: the page that the browser comes back to.
+    """
+    ticket = await platform.store.tickets.take("oidc_end", login.id)
+    client = None if ticket is None else platform.providers.clients.get(ticket.data["provider"])
+    if ticket is None or client is None or not client.provider.end_session:
+        return None
+    try:
+        return await client.end(ticket.data["id_token"], back)
+    except OidcError as error:
+        log.warning("somebody stays signed in at their provider", error=str(error))
+        return None

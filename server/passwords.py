@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+from concurrent.futures import ThreadPoolExecutor
 from functools import cache
 from typing import Final
 
@@ -15,7 +16,8 @@ from interlace.store.errors import ConflictError
 MIN_CHARACTERS: Final = 10
 MAX_CHARACTERS: Final = 128
 _hasher = PasswordHasher(time_cost=2, memory_cost=19 * 1024, parallelism=1)
-_at_once = asyncio.Semaphore(2)
+_threads = ThreadPoolExecutor(2, thread_name_prefix="interlace-password")
+"""At most two at once: each takes 19 MiB and a core."""
 
 
 async def hash_password(password: str) -> str:
@@ -26,17 +28,14 @@ async def hash_password(password: str) -> str:
     """
     if not MIN_CHARACTERS <= len(password) <= MAX_CHARACTERS:
         raise ConflictError(f"a password has {MIN_CHARACTERS} to {MAX_CHARACTERS} characters")
-    async with _at_once:
-        return await asyncio.to_thread(_hasher.hash, password)
+    return await asyncio.get_running_loop().run_in_executor(_threads, _hasher.hash, password)
 
 
 async def verify_password(store: Store, name: str, password: str) -> str | None:
     """The id of the user with this name and password; None else, after the same time whether the name exists or not."""
     found = await store.users.password_hash(name)
     user_id, hashed = (None, _nobody()) if found is None else found
-    async with _at_once:
-        fits = await asyncio.to_thread(_fits, hashed, password[: MAX_CHARACTERS + 1])
-    return user_id if fits else None
+    return user_id if await _fit(hashed, password) else None
 
 
 async def fits(store: Store, user_id: str, password: str) -> bool:
@@ -44,8 +43,12 @@ async def fits(store: Store, user_id: str, password: str) -> bool:
     hashed = await store.users.hash_of(user_id)
     if hashed is None:
         return False
-    async with _at_once:
-        return await asyncio.to_thread(_fits, hashed, password[: MAX_CHARACTERS + 1])
+    return await _fit(hashed, password)
+
+
+async def _fit(hashed: str, password: str) -> bool:
+    loop = asyncio.get_running_loop()
+    return await loop.run_in_executor(_threads, _fits, hashed, password[: MAX_CHARACTERS + 1])
 
 
 def _fits(hashed: str, password: str) -> bool:

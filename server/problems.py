@@ -22,6 +22,7 @@ _STATUS = {
     "fenced": 409,
     "secret_key": 503,
     "not_json": 422,
+    "unfit_value": 422,
     "too_large": 413,
     "bad_import": 422,
     "bad_cron": 422,
@@ -121,7 +122,11 @@ def install(app: FastAPI) -> None:
         log.error("a request failed", method=request.method, path=request.url.path, exc_info=error)
         return problem(500, "internal", "the server failed at this request; its log says why")
 
+    async def half(_request: Request, _error: Exception) -> JSONResponse:
+        return problem(422, "unfit_value", "a text has a lone surrogate (half a character); send it whole")
+
     app.add_exception_handler(InvalidDocument, invalid)
+    app.add_exception_handler(UnicodeEncodeError, half)
     app.add_exception_handler(NodeError, used)
     app.add_exception_handler(InterlaceError, own)
     app.add_exception_handler(ApiError, api)

@@ -15,6 +15,9 @@ from interlace.flows.report import event_json
 from interlace.server.encoding import to_json
 
 _HEARTBEAT_SECONDS = 15.0
+_MOST = 10_000_000_000_000_000
+"""A greater number was never that of an event, and is none that a database looks for."""
+_DIGITS = 17
 Show = Callable[[Event], dict[str, Any]]
 
 
@@ -27,7 +30,8 @@ def streaming(stream: AsyncIterator[bytes]) -> StreamingResponse:
 def last_event_id(request: Request, after: int = 0) -> int:
     """The number of the last event that a client has seen, by `Last-Event-ID`."""
     given = request.headers.get("last-event-id", "")
-    return int(given) if given.isascii() and given.isdigit() else after
+    number = int(given[:_DIGITS]) if given.isascii() and given.isdigit() else after
+    return min(number, _MOST)
 
 
 def server_event(kind: str, data: Any, number: int | None = None) -> bytes:

@@ -10,11 +10,12 @@ from typing import Any, Literal
 
 from sqlalchemy import URL, Row, Select, event, make_url
 from sqlalchemy.engine.interfaces import DBAPIConnection
-from sqlalchemy.exc import ArgumentError, DBAPIError, SQLAlchemyError
+from sqlalchemy.exc import ArgumentError, DataError, DBAPIError, SQLAlchemyError
 from sqlalchemy.ext.asyncio import AsyncEngine, create_async_engine
 from sqlalchemy.pool import ConnectionPoolEntry
 
 from interlace.engine.errors import StoreError
+from interlace.store.errors import UnfitError
 from interlace.store.migration import upgrade
 from interlace.store.sqlite_writer import Durability, SQLiteWriter
 from interlace.store.statements import Compiler, Operation
@@ -75,6 +76,8 @@ class Database:
         try:
             async with self._engine.connect() as connection:
                 rows: Sequence[Row[*tuple[Any, ...]]] = (await connection.execute(statement)).all()
+        except (OverflowError, UnicodeEncodeError, DataError) as error:
+            raise UnfitError(getattr(error, "orig", None) or error) from error
         except SQLAlchemyError as error:
             cause = getattr(error, "orig", None) or error
             raise StoreError(

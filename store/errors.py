@@ -4,6 +4,7 @@ StoreError                   (engine) the store refused
 ├── FencedError              another process owns the run now: this one must stop
 ├── NotJsonError             a value cannot be recorded
 ├── TooLargeError            a value is larger than the limit
+├── UnfitError               a value is none that the database can hold or look for
 ├── CommitError              the database did not take a commit
 ├── ConflictError            the object's state does not allow it
 ├── NotFoundError            there is no such object, or none that the asker sees
@@ -41,6 +42,18 @@ class TooLargeError(StoreError):
 
     code: ClassVar[str] = "too_large"
     breaks_run: ClassVar[bool] = False
+
+
+class UnfitError(StoreError):
+    """A value is none that the database can hold or look for."""
+
+    code: ClassVar[str] = "unfit_value"
+    breaks_run: ClassVar[bool] = False
+
+    def __init__(self, cause: object) -> None:
+        super().__init__(
+            f"a number is too large, or a text holds what no text can: {cause}; send another value"
+        )
 
 
 class CommitError(StoreError):

@@ -12,7 +12,7 @@ from psycopg import AsyncConnection, AsyncCursor
 
 from interlace.engine.errors import StoreError
 from interlace.store.changing import ENSURE, WRITE, Changing, as_values, keys_of
-from interlace.store.errors import CommitError
+from interlace.store.errors import CommitError, UnfitError
 from interlace.store.statements import Operation
 from interlace.store.writer import Batch, Queue, changing, fence, pending
 
@@ -54,7 +54,8 @@ _RECORDED = (
     "SELECT run_id FROM events JOIN unnest(%s::text[], %s::int[], %s::float8[]) AS sent (run_id, seq, at)"
     " USING (run_id, seq, at)"
 )
-_OF_ONE_BATCH = (psycopg.DataError, psycopg.IntegrityError, psycopg.ProgrammingError, StoreError, OSError)
+_UNFIT = (psycopg.DataError, OverflowError, UnicodeEncodeError)
+_OF_ONE_BATCH = (*_UNFIT, psycopg.IntegrityError, psycopg.ProgrammingError, StoreError, OSError)
 """Faults of a batch; others, like a server that is gone, are everybody's."""
 _TRANSIENT = (psycopg.errors.DeadlockDetected, psycopg.errors.SerializationFailure)
 
@@ -116,11 +117,7 @@ class PostgresWriter:
                     await self._write([batch])
                 return
             for batch in left:
-                batch.lane.error = (
-                    error
-                    if isinstance(error, StoreError)
-                    else CommitError(f"PostgreSQL did not commit: {error}")
-                )
+                batch.lane.error = _refused(batch, error)
 
     async def _try(self, batches: list[Batch]) -> None:
         """One commit; again after a deadlock with another process, or on a new connection when the old one broke."""
@@ -284,3 +281,11 @@ def _only_events(batches: list[Batch]) -> bool:
 
 def _columns(rows: Sequence[tuple[Any, ...]]) -> list[list[Any]]:
     return [list(column) for column in zip(*rows, strict=True)]
+
+
+def _refused(batch: Batch, error: Exception) -> StoreError:
+    if isinstance(error, StoreError):
+        return error
+    if batch.lane.epoch is None and isinstance(error, _UNFIT):
+        return UnfitError(error)
+    return CommitError(f"PostgreSQL did not commit: {error}")

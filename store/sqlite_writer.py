@@ -18,7 +18,7 @@ from typing import Literal, TypeVar
 
 from interlace.engine.errors import StoreError
 from interlace.store.changing import ENSURE, READ, WRITE, Changing, as_values, keys_of
-from interlace.store.errors import CommitError
+from interlace.store.errors import CommitError, UnfitError
 from interlace.store.write_ahead import BUSY_MILLISECONDS, log_ahead
 from interlace.store.writer import Batch, Queue, changing, fence, pending
 
@@ -152,11 +152,14 @@ class SQLiteWriter:
                 for batch in batches:
                     self._write([batch])
                 return
-            batches[0].lane.error = (
-                error
-                if isinstance(error, StoreError)
-                else CommitError(f"{str(self._path)!r} did not take a commit: {error}")
-            )
+            batches[0].lane.error = self._refused(batches[0], error)
+
+    def _refused(self, batch: Batch, error: Exception) -> StoreError:
+        if isinstance(error, StoreError):
+            return error
+        if batch.lane.epoch is None and isinstance(error, OverflowError | UnicodeEncodeError):
+            return UnfitError(error)
+        return CommitError(f"{str(self._path)!r} did not take a commit: {error}")
 
     def _transact(self, batches: list[Batch]) -> None:
         if not batches:

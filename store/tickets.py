@@ -1,4 +1,4 @@
-"""Tickets: what is good once, for a while. Links that sign somebody in, and ways to an identity provider and back."""
+"""Tickets: what is good once, for a while. Links that sign somebody in, and ways to an identity provider and back or out."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from interlace.store.encoding import decode, encode
 from interlace.store.tables import tickets
 from interlace.store.tokens import hash_token, new_token
 
-Kind = Literal["link", "oidc"]
+Kind = Literal["link", "oidc", "oidc_end"]
 
 
 @dataclass(frozen=True, slots=True)

@@ -8,7 +8,7 @@ import hashlib
 import secrets
 import time
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any, ClassVar, Final
 from urllib.parse import quote, urlencode, urlsplit
 
@@ -61,6 +61,7 @@ class Claims:
     name: str
     email: str | None
     groups: frozenset[str]
+    id_token: str = field(repr=False)
 
 
 class OidcClient:
@@ -113,7 +114,22 @@ class OidcClient:
             if "email" in claims and claims["email"] != told.get("email"):
                 told.pop("email_verified", None)  # it is said of another address
             claims = {**told, **claims}
-        return self._claims(claims)
+        return self._claims(claims, token)
+
+    async def end(self, id_token: str, back: str) -> str | None:
+        """Where a browser signs out at the provider, and comes back from; None where it offers nothing like that.
+
+        Raises:
+            OidcError: the provider cannot be reached or is set up wrongly.
+        """
+        configuration = await self.configuration()
+        if "end_session_endpoint" not in configuration:
+            return None
+        endpoint = _address(configuration, "end_session_endpoint", self.provider.issuer)
+        query = {
+            "id_token_hint": id_token, "client_id": self.provider.client_id, "post_logout_redirect_uri": back,
+        }  # fmt: skip
+        return f"{endpoint}{'&' if '?' in endpoint else '?'}{urlencode(query)}"
 
     async def configuration(self) -> dict[str, Any]:
         """The provider's configuration.
@@ -205,7 +221,7 @@ class OidcClient:
             wanted.add(self.provider.groups_claim.partition(".")[0])
         return not wanted <= set(claims)
 
-    def _claims(self, claims: Mapping[str, Any]) -> Claims:
+    def _claims(self, claims: Mapping[str, Any], token: str) -> Claims:
         verified_email = claims.get("email_verified") in (True, "true")
         email = claims.get("email") if verified_email else None
         groups = _inside(claims, self.provider.groups_claim)
@@ -214,7 +230,7 @@ class OidcClient:
         return Claims(
             issuer=self.provider.issuer, subject=claims["sub"], name=str(name),
             email=email if isinstance(email, str) and email else None,
-            groups=frozenset(group for group in listed if isinstance(group, str)),
+            groups=frozenset(group for group in listed if isinstance(group, str)), id_token=token,
         )  # fmt: skip
 
     async def _json(

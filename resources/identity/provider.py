@@ -60,6 +60,11 @@ class OidcProvider(BaseModel):
         description="Whether a first sign-in belongs to the user here who has the same verified e-mail address. Only for"
         " providers that give no address to anybody but its owner.",
     )
+    end_session: bool = Field(
+        False,
+        description="Whether signing out here signs out at the provider too. It must offer that, and know"
+        " `<INTERLACE_PUBLIC_URL>/login` as an address to come back to.",
+    )
     operators: list[str] = Field(
         default_factory=list,
         description="Groups whose users run the installation; decided at each sign-in, where there are any.",

@@ -18,7 +18,7 @@ from interlace.server.auth import By, PlatformOf, check_page, identify
 from interlace.server.oidc import links_by_address
 from interlace.server.passwords import MAX_CHARACTERS, hash_password
 from interlace.server.problems import ApiError
-from interlace.server.scopes import PUBLIC, needs
+from interlace.server.scopes import PUBLIC, needs, require
 from interlace.server.signing import sign_in
 from interlace.store.errors import ConflictError, NotFoundError
 from interlace.store.invitations import Invitation, InvitationStatus
@@ -52,6 +52,14 @@ class Acceptance(BaseModel):
 
     name: str | None = Field(None, max_length=100)
     password: str | None = Field(None, max_length=4 * MAX_CHARACTERS, description="10 to 128 characters.")
+
+
+class Joined(BaseModel):
+    """Who is in which organisation now, and as what."""
+
+    org_id: str
+    role: Role
+    user_id: str
 
 
 @router.post("/orgs/{org}/invitations", status_code=201, dependencies=[needs("admin")])
@@ -95,12 +103,23 @@ async def look_at_invitation(token: str, platform: PlatformOf) -> dict[str, Any]
     }  # fmt: skip
 
 
-@router.post("/invitations/{token}/accept", dependencies=[PUBLIC])
+@router.post(
+    "/invitations/{token}/accept",
+    dependencies=[PUBLIC],
+    responses={
+        200: {"model": Joined, "description": "Joined."},
+        201: {"model": Joined, "description": "Joined as a new user."},
+    },
+)
 async def accept_invitation(token: str, body: Acceptance, request: Request, platform: PlatformOf) -> Response:
-    """Join an organisation: as who is signed in, else as a new user with name and password, who is signed in by that."""
+    """Join an organisation: as who is signed in, else as a new user with name and password, who is signed in by that.
+
+    A key, and a session that began with one, needs the scope `admin`.
+    """
     key = await identify(request)
     check_page(request)
     if key is not None:
+        require(key, "admin")  # a role is given, which a key for less must not take
         found = await platform.store.invitations.accept(token, key.owner)
         return JSONResponse({"org_id": found.org_id, "role": found.role, "user_id": key.owner})
     if body.name is None or body.password is None:

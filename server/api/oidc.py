@@ -13,7 +13,7 @@ from interlace.flows.platform import Platform
 from interlace.resources.identity.oidc import Claims, OidcClient, OidcError
 from interlace.server import cookies
 from interlace.server.auth import PlatformOf
-from interlace.server.oidc import user_of
+from interlace.server.oidc import remember_way_out, user_of
 from interlace.server.problems import ApiError
 from interlace.server.scopes import PUBLIC
 from interlace.server.signing import sign_in
@@ -65,7 +65,9 @@ async def come_back(provider: str, request: Request, platform: PlatformOf) -> Re
     answer = RedirectResponse(
         ticket.data["next"], status_code=303, headers={"referrer-policy": "no-referrer"}
     )
-    await sign_in(request, answer, platform, user_id, "oidc")
+    login = await sign_in(request, answer, platform, user_id, "oidc")
+    if client.provider.end_session:
+        await remember_way_out(platform, login, provider, claims.id_token)
     cookies.drop_way(answer, request, platform.settings)
     return answer
 

@@ -12,6 +12,7 @@ from interlace.engine.principal import LOCAL, Role
 from interlace.flows.platform import Platform
 from interlace.server.api.oidc import PATH as OIDC
 from interlace.server.auth import PlatformOf, identify, login_of
+from interlace.server.oidc import way_out
 from interlace.server.passwords import MAX_CHARACTERS
 from interlace.server.problems import ApiError
 from interlace.server.scopes import PUBLIC
@@ -83,6 +84,14 @@ class Ways(BaseModel):
     oidc: list[Provider]
 
 
+class SignedOut(BaseModel):
+    """What is left of signing out."""
+
+    url: str = Field(
+        description="Where the browser goes to be signed out at the provider; it comes back to `/login`."
+    )
+
+
 class Session(BaseModel):
     """Who the caller is, if anybody, and how to sign in."""
 
@@ -105,7 +114,12 @@ async def get_session(request: Request, platform: PlatformOf) -> Session:
 
 
 @router.post(
-    "/api/v1/session", dependencies=[PUBLIC], responses={401: {"description": "Nobody is signed in by that."}}
+    "/api/v1/session",
+    dependencies=[PUBLIC],
+    responses={
+        200: {"model": Session, "description": "Signed in."},
+        401: {"description": "Nobody is signed in by that."},
+    },
 )
 async def begin_session(request: Request, body: SignIn, platform: PlatformOf) -> Response:
     """Sign in; the answer sets a cookie that scripts cannot read. A session that the browser had before ends."""
@@ -129,11 +143,27 @@ async def begin_session(request: Request, body: SignIn, platform: PlatformOf) ->
     return answer
 
 
-@router.delete("/api/v1/session", status_code=204, dependencies=[PUBLIC])
+@router.delete(
+    "/api/v1/session",
+    status_code=204,
+    dependencies=[PUBLIC],
+    responses={200: {"model": SignedOut, "description": "It has ended here, and goes on at the provider."}},
+)
 async def end_session(request: Request, platform: PlatformOf) -> Response:
-    """Sign out: the session ends on the server, and the cookie goes."""
+    """Sign out: the session ends on the server, and the cookie goes.
+
+    Where the provider that signed in is signed out of too (`end_session` in its settings), the answer says where.
+    """
     await identify(request)
-    answer = Response(status_code=204, headers={"clear-site-data": '"cache"', "cache-control": "no-store"})
+    login = login_of(request)
+    base = platform.settings.public_url or str(request.base_url)
+    url = None if login is None else await way_out(platform, login, f"{base.rstrip('/')}/login")
+    headers = {"clear-site-data": '"cache"', "cache-control": "no-store"}
+    answer = (
+        Response(status_code=204, headers=headers)
+        if url is None
+        else JSONResponse(SignedOut(url=url).model_dump(), headers=headers)
+    )
     await sign_out(request, answer, platform)
     return answer
 

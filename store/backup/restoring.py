@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Iterator
-from contextlib import contextmanager, suppress
+from collections.abc import Iterator, Mapping
+from contextlib import ExitStack, contextmanager, suppress
 from pathlib import Path
 from typing import IO, Final
 
@@ -55,7 +55,8 @@ def restore_backup(
         raise BackupError(f"{there} is there already; give --force to replace it, or choose another home")
     make_home(home)
     kept = FilePayloads(payloads or home / "payloads", fsync=True)
-    with _target(location) as connection:
+    keys: dict[str, bytes] = {}
+    with _target(location, home, keys) as connection:
         _empty(connection)
         migrate(connection, made.revision)
         tables = tables_of(connection)
@@ -70,7 +71,8 @@ def restore_backup(
             elif folder == "payloads":
                 _put(kept, rest, file)
             elif folder == "keys" and rest in KEY_FILES:
-                _put_key(home / rest, file.read(), force=force)
+                keys[rest] = file.read()
+                _check_key(home / rest, keys[rest], force=force)
         migrate(connection, "head")
         # Whoever held runs then is not here to go on with them.
         connection.execute(update(runs).values(lease_owner=None, lease_until=None))
@@ -106,11 +108,15 @@ def _there(location: Location) -> str | None:
 
 
 @contextmanager
-def _target(location: Location) -> Iterator[Connection]:
-    """A connection in one transaction to the database that is made; it takes the place of the old one at the end."""
+def _target(location: Location, home: Path, keys: Mapping[str, bytes]) -> Iterator[Connection]:
+    """A connection in one transaction to the database that is made; it takes the place of the old one at the end.
+
+    So do the `keys` that were found meanwhile: never before it.
+    """
     if location.kind != "sqlite":
-        with exclusive(location.url, lock=True) as connection:
+        with ExitStack() as around, exclusive(location.url, lock=True) as connection:
             yield connection
+            around.enter_context(_keys_beside(home, keys))
         return
     path, beside = location.path, location.path.with_name(location.path.name + _BESIDE)
     path.parent.mkdir(parents=True, exist_ok=True)
@@ -121,15 +127,21 @@ def _target(location: Location) -> Iterator[Connection]:
             yield connection
         with exclusive(URL.create("sqlite", database=str(beside)), lock=False) as connection:
             connection.exec_driver_sql("PRAGMA wal_checkpoint(TRUNCATE)")
-        if path.exists():
-            before = path.with_name(path.name + ".before-restore")
-            _remove(before)
-            for tail in ("", "-wal", "-shm"):
-                with suppress(FileNotFoundError):
-                    path.with_name(path.name + tail).replace(before.with_name(before.name + tail))
-        beside.replace(path)
+        with _keys_beside(home, keys):
+            _replace(path, beside)
     finally:
         _remove(beside)
+
+
+def _replace(path: Path, new: Path) -> None:
+    """Put a database in the place of another one, which stays beside it."""
+    if path.exists():
+        before = path.with_name(path.name + ".before-restore")
+        _remove(before)
+        for tail in ("", "-wal", "-shm"):
+            with suppress(FileNotFoundError):
+                path.with_name(path.name + tail).replace(before.with_name(before.name + tail))
+    new.replace(path)
 
 
 def _remove(path: Path) -> None:
@@ -160,11 +172,32 @@ def _put(kept: FilePayloads, ref: str, file: IO[bytes]) -> None:
         raise BackupError(f"payload {ref!r} of the backup has other content than its name says")
 
 
-def _put_key(path: Path, content: bytes, *, force: bool) -> None:
-    if path.exists() and path.read_bytes() != content:
-        if not force:
-            raise BackupError(f"there is another key {str(path)!r} already; give --force to replace it")
-        path.replace(path.with_name(path.name + ".before-restore"))
-    descriptor = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_TRUNC, 0o600)
-    with os.fdopen(descriptor, "wb") as file:
-        file.write(content)
+def _check_key(path: Path, content: bytes, *, force: bool) -> None:
+    if not force and path.exists() and path.read_bytes() != content:
+        raise BackupError(f"there is another key {str(path)!r} already; give --force to replace it")
+
+
+@contextmanager
+def _keys_beside(home: Path, keys: Mapping[str, bytes]) -> Iterator[None]:
+    """Keys are written beside the old ones first; the block puts the database in place, and they follow it.
+
+    Where the block fails the old keys are still there, which the old database needs.
+    """
+    beside = {name: home / f"{name}{_BESIDE}" for name in keys}
+    try:
+        for name, content in keys.items():
+            beside[name].unlink(missing_ok=True)
+            descriptor = os.open(beside[name], os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600)
+            with os.fdopen(descriptor, "wb") as file:
+                file.write(content)
+                file.flush()
+                os.fsync(file.fileno())
+        yield
+        for name, content in keys.items():
+            path = home / name
+            if path.exists() and path.read_bytes() != content:
+                path.replace(path.with_name(f"{name}.before-restore"))
+            beside[name].replace(path)
+    finally:
+        for path in beside.values():
+            path.unlink(missing_ok=True)

@@ -280,6 +280,7 @@ def configuration(state: State) -> dict[str, Any]:
     return {
         "issuer": "https://evil.example" if state.attack == "other_issuer" else state.issuer,
         "authorization_endpoint": f"{state.issuer}/authorize", "token_endpoint": f"{state.issuer}/token",
+        **({} if state.attack == "no_end_session" else {"end_session_endpoint": f"{state.issuer}/logout?x=1"}),
         "jwks_uri": f"{state.issuer}/jwks", "userinfo_endpoint": f"{state.issuer}/userinfo",
         "response_types_supported": ["code"], "subject_types_supported": ["public"],
         "id_token_signing_alg_values_supported": ["RS256", "ES256", "EdDSA"],

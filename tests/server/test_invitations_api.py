@@ -80,6 +80,23 @@ async def test_who_is_there_already_joins(people: People) -> None:
     assert [member["name"] for member in members] == ["ben", "cid"]
 
 
+async def test_a_key_for_less_joins_nothing(
+    people: People, anonymous: httpx2.AsyncClient, platform: Platform, problem: Problem
+) -> None:
+    made = await people.invite(role="admin")
+    accept = f"/api/v1/invitations/{made['token']}/accept"
+    _, plain = await platform.store.keys.create("reader", owner=people.ids["cid"], scopes=("runs:read",))
+    refused = await anonymous.post(accept, json={}, headers={"authorization": f"Bearer {plain}"})
+    assert problem(refused, 403, "missing_scope")["missing"] == ["admin"]
+    await anonymous.post("/api/v1/session", json={"key": plain}, headers=OURS)
+    problem(await anonymous.post(accept, json={}, headers=OURS), 403, "missing_scope")
+    assert (await platform.store.users.principal(people.ids["cid"])).roles == {}
+    _, plain = await platform.store.keys.create("admin", owner=people.ids["cid"], scopes=("admin",))
+    anonymous.cookies.clear()
+    accepted = await anonymous.post(accept, json={}, headers={"authorization": f"Bearer {plain}"})
+    assert accepted.status_code == 200, accepted.text
+
+
 @pytest.mark.parametrize(("who", "role", "becomes"), [("ben", "admin", "admin"), ("adam", "member", "admin"),
     ("adam", "owner", "owner"), ("ann", "member", "owner")])  # fmt: skip
 async def test_an_invitation_takes_nothing_away(

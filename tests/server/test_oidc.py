@@ -106,6 +106,31 @@ async def test_a_user_is_made_and_known_again(
     assert await platform.store.identities.issuers(found["id"]) == [provider.issuer]
 
 
+@pytest.mark.parametrize("wanted", [{"end_session": True}], indirect=True)
+async def test_signing_out_goes_on_at_the_provider(browser: Browser, provider: Provider) -> None:
+    await browser.sign_in()
+    ours = {"origin": BASE}
+    answer = await browser.client.delete("/api/v1/session", headers=ours)
+    assert answer.status_code == 200
+    place = urlsplit(answer.json()["url"])
+    said = {name: values[0] for name, values in parse_qs(place.query).items()}
+    assert f"{place.scheme}://{place.netloc}{place.path}" == f"{provider.issuer}/logout"
+    assert (said["x"], said["client_id"], said["post_logout_redirect_uri"]) == ("1", CLIENT, f"{BASE}/login")
+    assert said["id_token_hint"].count(".") == 2
+    assert await browser.who() is None
+    assert (await browser.client.delete("/api/v1/session", headers=ours)).status_code == 204
+
+
+@pytest.mark.parametrize(
+    ("wanted", "attack"), [({}, ""), ({"end_session": True}, "no_end_session")], indirect=["wanted"]
+)
+async def test_signing_out_here_alone(browser: Browser, provider: Provider, attack: str) -> None:
+    provider.tell(attack=attack)
+    await browser.sign_in()
+    assert (await browser.client.delete("/api/v1/session", headers={"origin": BASE})).status_code == 204
+    assert await browser.who() is None
+
+
 @pytest.mark.parametrize("algorithm", ["RS256", "ES256", "EdDSA"])
 async def test_algorithms_with_public_keys(browser: Browser, provider: Provider, algorithm: str) -> None:
     provider.tell(algorithm=algorithm)

@@ -244,3 +244,21 @@ async def test_a_strangers_run_is_the_strangers(
     started = (await api.post("/api/v1/runs", json=body, headers=stranger())).json()
     assert (await api.get(f"/api/v1/runs/{started['run_id']}", headers=stranger())).status_code == 200
     problem(await api.get(f"/api/v1/runs/{started['run_id']}"), 404, "not_found")
+
+
+async def test_numbers_and_texts_that_nothing_can_hold(api: httpx2.AsyncClient, problem: Problem) -> None:
+    """A number that no database holds is a fault of the request, wherever it stands."""
+    most, half = 10**30, json.dumps({"value": "half \ud800"})
+    pushed = await api.post("/api/v1/workflows", json={"document": json.loads(GREETING), "publish": True})
+    place = f"/api/v1/workflows/{pushed.json()['id']}"
+    problem(await api.get(place, params={"version": most}), 422, "unfit_value")
+    problem(await api.post(f"{place}/publish", json={"version": most}), 422, "unfit_value")
+    problem(
+        await api.post(f"{place}/run", json={"version": most, "inputs": {"name": "x"}}), 422, "unfit_value"
+    )
+    json_type = {"content-type": "application/json"}
+    problem(await api.put("/api/v1/secrets/x", content=half, headers=json_type), 422, "unfit_value")
+    run_id = (await _run(api, GREETING, inputs={"name": "Ada"})).json()["run_id"]
+    for headers, query in (({"last-event-id": str(most)}, ""), ({}, f"?after={most}")):
+        answer = await api.get(f"/api/v1/runs/{run_id}/events{query}", headers=headers)
+        assert (answer.status_code, answer.text) == (200, "")

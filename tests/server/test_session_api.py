@@ -316,6 +316,16 @@ async def test_attempts_at_once_are_no_more(browser: httpx2.AsyncClient, ann: st
     assert seen[401] <= PER_PAIR, seen
 
 
+def test_passwords_are_hashed_in_any_loop() -> None:
+    """Also when several wait for their turn."""
+
+    async def hashed() -> list[str]:
+        return await asyncio.gather(*(hash_password("correct horse") for _ in range(4)))
+
+    for _ in range(2):
+        assert len(set(asyncio.run(hashed()))) == 4
+
+
 async def test_many_accounts_from_one_address(browser: httpx2.AsyncClient, problem: Problem) -> None:
     for number in range(PER_ADDRESS):
         assert (await sign_in(browser, email=f"u{number}", password="x")).status_code == 401

@@ -260,6 +260,16 @@ async def test_a_key_is_computed(api: httpx2.AsyncClient, anonymous: httpx2.Asyn
     assert [one["key"] for one in await deliveries(api, hook)] == [None, "2", "1"]
 
 
+async def test_long_keys_that_differ_at_their_end(
+    api: httpx2.AsyncClient, anonymous: httpx2.AsyncClient
+) -> None:
+    hook = await published(api, hook_flow({"idempotency": {"header": "X-Id"}}))
+    for end in ("a", "b", "a"):
+        await anonymous.post(hook["path"], json={}, headers={"x-id": "k" * 600 + end})
+    keys = [one["key"] for one in await deliveries(api, hook)]
+    assert len(set(keys)) == len(keys) == 2, "a delivery was taken for another one"
+
+
 async def test_sizes_methods_and_types(
     api: httpx2.AsyncClient, anonymous: httpx2.AsyncClient, problem: Problem
 ) -> None:

@@ -343,3 +343,21 @@ async def test_not_under_the_feet_of_a_host(
     with pytest.raises(BackupError, match=r"the-host work with this database now"):
         await asyncio.to_thread(restore_backup, good, url=url, home=tmp_path / "home", force=True)
     assert await store.database.first(select(func.count()).select_from(runs)) == before
+
+
+def test_keys_follow_the_database(good: Path, tmp_path: Path) -> None:
+    """Where the new database cannot take the old one's place, the old one still has its key."""
+    home = tmp_path / "h"
+    restore_backup(good, url=None, home=home)
+    (home / "secret.key").write_text("another")
+    (database,) = home.glob("*.db")
+    before, blocked = database.read_bytes(), database.with_name(database.name + ".before-restore")
+    blocked.mkdir()
+    with pytest.raises(OSError, match="before-restore"):
+        restore_backup(good, url=None, home=home, force=True)
+    assert (home / "secret.key").read_text() == "another"
+    assert database.read_bytes() == before
+    blocked.rmdir()
+    restore_backup(good, url=None, home=home, force=True)
+    assert (home / "secret.key").read_text() == "master-key-of-this-home"
+    assert not list(home.glob("*.restoring*"))

@@ -7,7 +7,7 @@ import asyncio
 import pytest
 
 from interlace.store import Store
-from interlace.store.errors import ConflictError, NotFoundError
+from interlace.store.errors import ConflictError, NotFoundError, UnfitError
 from interlace.store.ids import uuid7
 from interlace.store.sessions import Message, Session
 
@@ -104,3 +104,15 @@ async def test_what_is_said_to_a_turn_and_the_end_of_it_all(store: Store) -> Non
         await store.sessions.get(session.id, owner="ann")
     with pytest.raises(ConflictError, match="deleted it"):
         await store.sessions.add(session, turn(session, "late", None), anywhere=True)
+
+
+async def test_what_does_not_fit_is_refused_alone(store: Store) -> None:
+    """Not with what others commit at the same moment, and as their fault who sent it."""
+    titles = [*map(str, range(20)), "half \ud800"]
+    made = await asyncio.gather(
+        *(store.sessions.create(owner="ann", title=title) for title in titles), return_exceptions=True
+    )
+    assert [isinstance(one, BaseException) for one in made] == [False] * 20 + [True]
+    assert isinstance(made[-1], UnfitError)
+    with pytest.raises((UnfitError, NotFoundError)):
+        await store.sessions.get("half \ud800")

@@ -21,8 +21,10 @@ export async function signIn(by: { email: string; password: string } | { key: st
   await send(PATH, { method: 'POST', headers: { 'content-type': 'application/json' }, body: JSON.stringify(by) })
 }
 
-export async function signOut(): Promise<void> {
-  await send(PATH, { method: 'DELETE' })
+/** Signs out; gives where the browser goes to be signed out at its identity provider, if it is to. */
+export async function signOut(): Promise<string | null> {
+  const answer = await send(PATH, { method: 'DELETE' })
+  return answer.status === 200 ? ((await answer.json()) as { url: string }).url : null
 }
 
 /** Who is signed in. */

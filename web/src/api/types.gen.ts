@@ -25,6 +25,8 @@ export interface paths {
         /**
          * End Session
          * @description Sign out: the session ends on the server, and the cookie goes.
+         *
+         *     Where the provider that signed in is signed out of too (`end_session` in its settings), the answer says where.
          */
         delete: operations["end_session"];
         options?: never;
@@ -2603,6 +2605,8 @@ export interface paths {
         /**
          * Accept Invitation
          * @description Join an organisation: as who is signed in, else as a new user with name and password, who is signed in by that.
+         *
+         *     A key, and a session that began with one, needs the scope `admin`.
          */
         post: operations["accept_invitation"];
         delete?: never;
@@ -4746,6 +4750,21 @@ export interface components {
             name: string;
         };
         /**
+         * Joined
+         * @description Who is in which organisation now, and as what.
+         */
+        Joined: {
+            /** Org Id */
+            org_id: string;
+            /**
+             * Role
+             * @enum {string}
+             */
+            role: "owner" | "admin" | "member";
+            /** User Id */
+            user_id: string;
+        };
+        /**
          * Membership
          * @description What a user is in an organisation.
          */
@@ -6325,6 +6344,17 @@ export interface components {
             url?: string | null;
         };
         /**
+         * SignedOut
+         * @description What is left of signing out.
+         */
+        SignedOut: {
+            /**
+             * Url
+             * @description Where the browser goes to be signed out at the provider; it comes back to `/login`.
+             */
+            url: string;
+        };
+        /**
          * SkillChange
          * @description What is to be changed; the rest stays.
          */
@@ -6897,6 +6927,16 @@ export interface components {
                 code?: string | null;
             };
         };
+        /**
+         * Page
+         * @description A part of a list; `next_cursor` asks for what follows, null at the end.
+         */
+        Page: {
+            items: {
+                [key: string]: unknown;
+            }[];
+            next_cursor: string | number | null;
+        };
     };
     responses: never;
     parameters: never;
@@ -6957,13 +6997,13 @@ export interface operations {
             };
         };
         responses: {
-            /** @description Successful Response */
+            /** @description Signed in. */
             200: {
                 headers: {
                     [name: string]: unknown;
                 };
                 content: {
-                    "application/json": unknown;
+                    "application/json": components["schemas"]["Session"];
                 };
             };
             /** @description Nobody is signed in by that. */
@@ -7002,6 +7042,15 @@ export interface operations {
         };
         requestBody?: never;
         responses: {
+            /** @description It has ended here, and goes on at the provider. */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["SignedOut"];
+                };
+            };
             /** @description Successful Response */
             204: {
                 headers: {
@@ -7443,9 +7492,7 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
-                    "application/json": {
-                        [key: string]: unknown;
-                    };
+                    "application/json": components["schemas"]["Page"];
                 };
             };
             /** @description It was refused. */
@@ -9616,9 +9663,7 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
-                    "application/json": {
-                        [key: string]: unknown;
-                    };
+                    "application/json": components["schemas"]["Page"];
                 };
             };
             /** @description It was refused. */
@@ -9920,9 +9965,7 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
-                    "application/json": {
-                        [key: string]: unknown;
-                    };
+                    "application/json": components["schemas"]["Page"];
                 };
             };
             /** @description It was refused. */
@@ -10090,9 +10133,7 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
-                    "application/json": {
-                        [key: string]: unknown;
-                    };
+                    "application/json": components["schemas"]["Page"];
                 };
             };
             /** @description It was refused. */
@@ -10478,9 +10519,7 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
-                    "application/json": {
-                        [key: string]: unknown;
-                    };
+                    "application/json": components["schemas"]["Page"];
                 };
             };
             /** @description It was refused. */
@@ -10608,9 +10647,7 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
-                    "application/json": {
-                        [key: string]: unknown;
-                    };
+                    "application/json": components["schemas"]["Page"];
                 };
             };
             /** @description It was refused. */
@@ -10870,9 +10907,7 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
-                    "application/json": {
-                        [key: string]: unknown;
-                    };
+                    "application/json": components["schemas"]["Page"];
                 };
             };
             /** @description It was refused. */
@@ -10959,9 +10994,7 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
-                    "application/json": {
-                        [key: string]: unknown;
-                    };
+                    "application/json": components["schemas"]["Page"];
                 };
             };
             /** @description It was refused. */
@@ -11306,9 +11339,7 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
-                    "application/json": {
-                        [key: string]: unknown;
-                    };
+                    "application/json": components["schemas"]["Page"];
                 };
             };
             /** @description It was refused. */
@@ -11655,9 +11686,7 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
-                    "application/json": {
-                        [key: string]: unknown;
-                    };
+                    "application/json": components["schemas"]["Page"];
                 };
             };
             /** @description It was refused. */
@@ -12001,9 +12030,7 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
-                    "application/json": {
-                        [key: string]: unknown;
-                    };
+                    "application/json": components["schemas"]["Page"];
                 };
             };
             /** @description It was refused. */
@@ -12427,9 +12454,7 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
-                    "application/json": {
-                        [key: string]: unknown;
-                    };
+                    "application/json": components["schemas"]["Page"];
                 };
             };
             /** @description It was refused. */
@@ -12847,9 +12872,7 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
-                    "application/json": {
-                        [key: string]: unknown;
-                    };
+                    "application/json": components["schemas"]["Page"];
                 };
             };
             /** @description It was refused. */
@@ -13318,13 +13341,22 @@ export interface operations {
             };
         };
         responses: {
-            /** @description Successful Response */
+            /** @description Joined. */
             200: {
                 headers: {
                     [name: string]: unknown;
                 };
                 content: {
-                    "application/json": unknown;
+                    "application/json": components["schemas"]["Joined"];
+                };
+            };
+            /** @description Joined as a new user. */
+            201: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Joined"];
                 };
             };
             /** @description It was refused. */
@@ -13366,9 +13398,7 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
-                    "application/json": {
-                        [key: string]: unknown;
-                    };
+                    "application/json": components["schemas"]["Page"];
                 };
             };
             /** @description It was refused. */
@@ -13495,9 +13525,7 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
-                    "application/json": {
-                        [key: string]: unknown;
-                    };
+                    "application/json": components["schemas"]["Page"];
                 };
             };
             /** @description It was refused. */
@@ -13753,9 +13781,7 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
-                    "application/json": {
-                        [key: string]: unknown;
-                    };
+                    "application/json": components["schemas"]["Page"];
                 };
             };
             /** @description It was refused. */
@@ -13889,9 +13915,7 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
-                    "application/json": {
-                        [key: string]: unknown;
-                    };
+                    "application/json": components["schemas"]["Page"];
                 };
             };
             /** @description It was refused. */
@@ -14154,9 +14178,7 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
-                    "application/json": {
-                        [key: string]: unknown;
-                    };
+                    "application/json": components["schemas"]["Page"];
                 };
             };
             /** @description It was refused. */
@@ -14197,9 +14219,7 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
-                    "application/json": {
-                        [key: string]: unknown;
-                    };
+                    "application/json": components["schemas"]["Page"];
                 };
             };
             /** @description It was refused. */
@@ -14285,9 +14305,7 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
-                    "application/json": {
-                        [key: string]: unknown;
-                    };
+                    "application/json": components["schemas"]["Page"];
                 };
             };
             /** @description It was refused. */
@@ -14632,9 +14650,7 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
-                    "application/json": {
-                        [key: string]: unknown;
-                    };
+                    "application/json": components["schemas"]["Page"];
                 };
             };
             /** @description It was refused. */
@@ -14937,9 +14953,7 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
-                    "application/json": {
-                        [key: string]: unknown;
-                    };
+                    "application/json": components["schemas"]["Page"];
                 };
             };
             /** @description It was refused. */
@@ -15112,9 +15126,7 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
-                    "application/json": {
-                        [key: string]: unknown;
-                    };
+                    "application/json": components["schemas"]["Page"];
                 };
             };
             /** @description It was refused. */
@@ -15286,9 +15298,7 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
-                    "application/json": {
-                        [key: string]: unknown;
-                    };
+                    "application/json": components["schemas"]["Page"];
                 };
             };
             /** @description It was refused. */
@@ -15594,9 +15604,7 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
-                    "application/json": {
-                        [key: string]: unknown;
-                    };
+                    "application/json": components["schemas"]["Page"];
                 };
             };
             /** @description It was refused. */
@@ -16099,9 +16107,7 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
-                    "application/json": {
-                        [key: string]: unknown;
-                    };
+                    "application/json": components["schemas"]["Page"];
                 };
             };
             /** @description It was refused. */
@@ -16441,9 +16447,7 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
-                    "application/json": {
-                        [key: string]: unknown;
-                    };
+                    "application/json": components["schemas"]["Page"];
                 };
             };
             /** @description It was refused. */

@@ -19,7 +19,11 @@ export function UserMenu({ narrow }: { narrow: boolean }) {
   const name = session?.user?.name ?? '—'
   const leave = async () => {
     try {
-      await signOut()
+      const url = await signOut()
+      if (url !== null) {
+        window.location.assign(url)
+        return
+      }
     } catch (error) {
       failed(t('common.sign_out'), error)
       return

@@ -42,7 +42,11 @@ export default function Invitation({ params }: { params: Record<string, string |
     void accept({ name: String(form.get('name') ?? '').trim(), password: String(form.get('password') ?? '') })
   }
   const other = async () => {
-    await signOut()
+    const url = await signOut()
+    if (url !== null) {
+      window.location.assign(url)
+      return
+    }
     client.clear()
     await session.refetch()
   }
