@@ -16,7 +16,7 @@ from tests.web.conftest import Opened, Server
 from tests.web.documents import chain
 from tests.web.test_editor import step
 
-FIRST_KIB, ALL_KIB = 245, 500
+FIRST_KIB, ALL_KIB = 220, 500
 FRAME_MS = 16.7
 
 

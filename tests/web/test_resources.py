@@ -2,16 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
 import pytest
 from playwright.sync_api import Page, expect
 
-from tests.loopback import Loopback
 from tests.web import seeded
-from tests.web.conftest import EXAMPLES
 
 Opened = Callable[..., Page]
 AXE = Path(__file__).parents[2] / "web" / "node_modules" / "axe-core" / "axe.min.js"
@@ -28,22 +26,6 @@ PAGES = {
 LOOKED_AT = """async () => (await axe.run(document, { resultTypes: ['violations'] })).violations
   .filter((one) => ['serious', 'critical'].includes(one.impact))
   .map((one) => `${one.id}: ${one.nodes[0].html.slice(0, 200)}`)"""
-
-
-@pytest.fixture(scope="module")
-def site(server: Any) -> Iterator[Any]:
-    """The server with something of every kind."""
-    with seeded.models() as models, Loopback() as shop:
-        seeded.seed(
-            server.call,
-            models_url=models.url,
-            shop_url=shop.url,
-            database=str(EXAMPLES / "data" / "flights.sqlite"),
-        )
-        seeded.warm(server.url, server.key, server.call)
-        server.shop = shop
-        yield server
-        seeded.clear(server.call)
 
 
 def places(site: Any) -> dict[str, str]:
