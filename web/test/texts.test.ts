@@ -20,6 +20,12 @@ describe.each(readdirSync(join(folder, 'en')))('%s', (name) => {
 })
 
 describe('texts', () => {
+  it('name every template in Japanese; the English ones stand in the templates', () => {
+    const examples = join(import.meta.dirname, '../../examples')
+    const ids = [examples, join(examples, 'templates')].flatMap((one) => readdirSync(one)).filter((name) => name.endsWith('.yaml')).map((name) => name.slice(0, -5))
+    expect(Object.keys(read('ja', 'templates.json')).sort()).toEqual(ids.flatMap((id) => [id, `${id}_about`]).sort())
+  })
+
   it('follow the language, with values and forms for one and many', async () => {
     expect(t('editor.n_errors', { n: 1 })).toBe('1 error')
     expect(t('editor.n_errors', { n: 3 })).toBe('3 errors')
