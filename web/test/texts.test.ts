@@ -1,6 +1,7 @@
 import { readdirSync, readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { afterEach, describe, expect, it } from 'vitest'
+import { first } from '@/i18n/catalogs'
 import { duration, setLanguage, t } from '@/i18n/t'
 import { titleOf } from '@/editor/catalogue'
 import { kinds } from './kinds'
@@ -37,6 +38,14 @@ describe('texts', () => {
   it('name every type', async () => {
     for (const kind of kinds) expect(titleOf(kind.type)).not.toBe('')
     expect(titleOf('MY_PLUGIN')).toBe('My plugin')
+  })
+
+  it('of other pages are not used by the frame and the editor, which are shown before they are there', () => {
+    const source = join(import.meta.dirname, '../src')
+    const shown = ['editor', 'runs', 'schema', 'shell', 'ui'].flatMap((area) => readdirSync(join(source, area), { recursive: true, encoding: 'utf-8' }).map((name) => join(area, name)))
+    const used = shown.filter((name) => /\.tsx?$/.test(name)).flatMap((name) => [...readFileSync(join(source, name), 'utf-8').matchAll(/\b(?:t|text)\(['`](\w+)\.[\w$]/g)].map((found) => found[1]!))
+    expect([...new Set(used)].filter((area) => !(area in first))).toEqual([])
+    expect(used.length).toBeGreaterThan(100)
   })
 
   it('show lengths of time', () => {
