@@ -60,7 +60,18 @@ function together() {
     debugName: name,
     priority,
   })
-  return { groups: [named('base', 'base', 2), named('editor', 'first', 1)] }
+  return {
+    groups: [
+      named('base', 'base', 2),
+      named('editor', 'first', 1),
+      { name: 'markdown', test: /src\/ui\/Markdown/ },
+      { name: 'chat', test: /src\/(chat|pages\/chat)\// },
+      { name: 'resources', test: /src\/(resources|pages\/(agents|connectors|databases|knowledge|market|mcp|models|skills|tools))\// },
+      { name: 'operate', test: /src\/pages\/(approvals|runs|triggers)\// },
+      { name: 'settings', test: /src\/pages\/(invitation|settings)\// },
+      { name: 'japanese', test: /src\/i18n\/ja\// },
+    ],
+  }
 }
 
 export default defineConfig({

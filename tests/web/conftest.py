@@ -30,12 +30,9 @@ SECONDS = 20_000.0 if "PYTEST_XDIST_WORKER" in os.environ else 15_000.0
 expect.set_options(timeout=SECONDS)
 
 
-@pytest.hookimpl(tryfirst=True)
-def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+def pytest_itemcollected(item: pytest.Item) -> None:
     """Those of a file in one process, as they share a server."""
-    for item in items:
-        if "tests/web/" in item.path.as_posix():
-            item.add_marker(pytest.mark.xdist_group(item.path.stem))
+    item.add_marker(pytest.mark.xdist_group(item.path.stem))
 
 
 class Server:
