@@ -38,7 +38,7 @@ def test_lists_and_galleries(
     server.push(orders("A workflow"))
     page = opened(path, dark=dark)
     expect(page.get_by_role("heading", level=1)).to_contain_text(heading)
-    page.wait_for_load_state("networkidle")
+    expect(page.get_by_role("status").filter(has_text="Loading")).to_have_count(0)
     check(page, dark)
     shot(page, f"page{path.replace('/', '-').rstrip('-')}-{'dark' if dark else 'light'}")
 
