@@ -64,7 +64,7 @@ class Agent(_Part):
         max_length=100_000,
         description="The system prompt; shown to nobody but the model and those who may change the agent.",
     )
-    model: str | None = Field(None, description="A model or role; None is the role `general`.")
+    model: str | None = Field(None, description="A model or a role; without it, the role `general`.")
     connector_ids: tuple[str, ...] = Field(
         (), description="API connectors and databases it may use, by id or name."
     )

@@ -18,8 +18,9 @@ router = APIRouter(prefix="/api/v1/templates", tags=["workflows"])
 
 @router.get("", dependencies=[needs("workflows:read")])
 async def list_templates() -> dict[str, Any]:
-    """Every template: what it is for, what it needs, its node types."""
-    return {"items": [_summary(name, document) for name, (document, _) in _templates().items()]}
+    """Every template: what it is for, what it needs, its node types; first what needs nothing, the smallest first."""
+    found = [_summary(name, document) for name, (document, _) in _templates().items()]
+    return {"items": sorted(found, key=lambda one: (len(one["needs"]), len(one["nodes"])))}
 
 
 @router.get("/{template}", dependencies=[needs("workflows:read")])

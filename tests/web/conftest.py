@@ -1,4 +1,4 @@
-"""One server and one browser for all tests of the pages; skipped, with the reason, where there is no browser or bundle."""
+"""A server for each file of tests and one browser for all; skipped, with the reason, where there is no browser or bundle."""
 
 from __future__ import annotations
 
@@ -13,7 +13,9 @@ import pytest
 from playwright.sync_api import Browser, BrowserContext, Page, expect, sync_playwright
 
 from interlace.server.webui import BUNDLE
+from tests.loopback import Loopback
 from tests.server.command import Command
+from tests.web import seeded
 
 ARTEFACTS = Path(__file__).parent / "artefacts"
 EXAMPLES = Path(__file__).parents[2] / "examples"
@@ -28,12 +30,9 @@ SECONDS = 20_000.0 if "PYTEST_XDIST_WORKER" in os.environ else 15_000.0
 expect.set_options(timeout=SECONDS)
 
 
-def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
-    """All of them in one process, as they share a server and a browser; on demand (`-m slow`) until they pass as a whole."""
-    for item in items:
-        if "tests/web/" in item.path.as_posix():
-            item.add_marker(pytest.mark.xdist_group("web"))
-            item.add_marker(pytest.mark.slow)
+def pytest_itemcollected(item: pytest.Item) -> None:
+    """Those of a file in one process, as they share a server."""
+    item.add_marker(pytest.mark.xdist_group(item.path.stem))
 
 
 class Server:
@@ -42,6 +41,7 @@ class Server:
     def __init__(self, url: str, key: str) -> None:
         self.url = url
         self.key = key
+        self.shop: Loopback | None = None
         self._client = httpx2.Client(base_url=url, headers={"authorization": f"Bearer {key}"}, timeout=30)
 
     def call(self, method: str, path: str, body: Any = None) -> Any:
@@ -58,7 +58,7 @@ class Server:
         self._client.close()
 
 
-@pytest.fixture(scope="session")
+@pytest.fixture(scope="module")
 def server(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Server]:
     if not (BUNDLE / "index.html").is_file():
         pytest.skip("the web UI is not built: python3 scripts/build_web.py")
@@ -72,8 +72,19 @@ def server(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Server]:
         command.end()
 
 
+@pytest.fixture(scope="module")
+def site(server: Server) -> Iterator[Server]:
+    """The server with scripted models, an API, a database, documents, a skill and an agent."""
+    with seeded.models() as models, Loopback() as shop:
+        database = str(EXAMPLES / "data" / "flights.sqlite")
+        seeded.seed(server.call, models_url=models.url, shop_url=shop.url, database=database)
+        seeded.warm(server.url, server.key, server.call)
+        server.shop = shop
+        yield server
+
+
 @pytest.fixture(scope="session")
-def browser(server: Server) -> Iterator[Browser]:
+def browser() -> Iterator[Browser]:
     program = next((found for name in NAMES if (found := shutil.which(name))), None)
     if program is None:
         pytest.skip(f"no browser: none of {', '.join(NAMES)} is on the PATH")
@@ -83,16 +94,12 @@ def browser(server: Server) -> Iterator[Browser]:
         opened.close()
 
 
-@pytest.fixture(scope="session")
+@pytest.fixture(scope="module")
 def cookies(browser: Browser, server: Server) -> Any:
     """Signed in once, by the owner's key."""
     context = browser.new_context(base_url=server.url)
-    page = context.new_page()
-    page.goto("/login")
-    page.get_by_role("button", name="Use an API key").click()
-    page.get_by_label("API key").fill(server.key)
-    page.get_by_role("button", name="Sign in", exact=True).click()
-    expect(page.get_by_role("heading", level=1)).to_contain_text("Welcome", timeout=SECONDS)
+    answer = context.request.post("/api/v1/session", data={"key": server.key})
+    assert answer.ok, answer.text()
     state = context.storage_state()
     context.close()
     return state

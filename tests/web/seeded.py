@@ -155,13 +155,6 @@ def seed(call: Any, *, models_url: str, shop_url: str, database: str) -> None:
     call("POST", "/api/v1/agents", {"definition": persona})
 
 
-def clear(call: Any) -> None:
-    """Take away what `seed` made."""
-    for path in ("models/acme", "connectors/shop", "databases/flights", "knowledge-bases/handbook", "skills/refunds",
-                 "mcp-servers/notes", "agents/clerk"):  # fmt: skip
-        call("DELETE", f"/api/v1/{path}")
-
-
 def warm(url: str, key: str, call: Any) -> None:
     """One answer, waited for: the first one of a process also loads what finds tools."""
     session = call("POST", "/api/v1/sessions", {})["id"]

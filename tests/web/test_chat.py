@@ -2,33 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from typing import Any
 
-import pytest
 from playwright.sync_api import Page, expect
 
-from tests.loopback import Loopback
-from tests.web import seeded
-from tests.web.conftest import EXAMPLES
-
 Opened = Callable[..., Page]
-
-
-@pytest.fixture(scope="module")
-def site(server: Any) -> Iterator[Any]:
-    """The server with a scripted model, an API, documents and an agent."""
-    with seeded.models() as models, Loopback() as shop:
-        seeded.seed(
-            server.call,
-            models_url=models.url,
-            shop_url=shop.url,
-            database=str(EXAMPLES / "data" / "flights.sqlite"),
-        )
-        seeded.warm(server.url, server.key, server.call)
-        server.shop = shop
-        yield server
-        seeded.clear(server.call)
 
 
 def say(page: Page, words: str) -> None:

@@ -2,19 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
-from pathlib import Path
+from collections.abc import Callable
 from typing import Any
 
 import pytest
 from playwright.sync_api import Page, expect
 
-from tests.loopback import Loopback
 from tests.web import seeded
-from tests.web.conftest import EXAMPLES
+from tests.web.axe import violations
 
 Opened = Callable[..., Page]
-AXE = Path(__file__).parents[2] / "web" / "node_modules" / "axe-core" / "axe.min.js"
 PAGES = {
     "home": "/", "chat": "/chat", "models": "/models", "connectors": "/connectors", "connector": "/connectors/{connectors}",
     "credentials": "/connectors/{connectors}?tab=credentials", "connector-settings": "/connectors/{connectors}?tab=settings",
@@ -25,25 +22,6 @@ PAGES = {
     "agent": "/agents/{agents}", "scope": "/agents/{agents}?tab=scope", "limits": "/agents/{agents}?tab=limits",
     "new-connector": "/connectors?new", "new-provider": "/models?new",
 }  # fmt: skip
-LOOKED_AT = """async () => (await axe.run(document, { resultTypes: ['violations'] })).violations
-  .filter((one) => ['serious', 'critical'].includes(one.impact))
-  .map((one) => `${one.id}: ${one.nodes[0].html.slice(0, 200)}`)"""
-
-
-@pytest.fixture(scope="module")
-def site(server: Any) -> Iterator[Any]:
-    """The server with something of every kind."""
-    with seeded.models() as models, Loopback() as shop:
-        seeded.seed(
-            server.call,
-            models_url=models.url,
-            shop_url=shop.url,
-            database=str(EXAMPLES / "data" / "flights.sqlite"),
-        )
-        seeded.warm(server.url, server.key, server.call)
-        server.shop = shop
-        yield server
-        seeded.clear(server.call)
 
 
 def places(site: Any) -> dict[str, str]:
@@ -71,8 +49,7 @@ def test_every_page_is_accessible_and_fits(
             found.append(f"{name}: wider than the window")
         if look == "phone":  # the same elements as in a wide window, in another arrangement
             continue
-        page.evaluate(AXE.read_text("utf-8"))
-        found += [f"{name}: {violation}" for violation in page.evaluate(LOOKED_AT)]
+        found += [f"{name}: {violation}" for violation in violations(page, colours=look == "dark")]
     assert not found
 
 
@@ -89,6 +66,7 @@ def test_every_text_is_there_in_japanese(site: Any, opened: Opened, shot: Any) -
     }.items():
         page.goto(PAGES[name])
         expect(page.get_by_role("heading", level=1)).to_have_text(title)
+        expect(page.get_by_text("読み込み中")).to_have_count(0)
         shot(page, f"{name}-ja")
 
 

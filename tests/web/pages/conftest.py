@@ -1,4 +1,4 @@
-"""What the pages show, made once for all their tests."""
+"""What the pages show, made once for the tests of a file."""
 
 from __future__ import annotations
 
@@ -12,14 +12,13 @@ from tests.web.conftest import Server
 from tests.web.pages.seeds import RULES, Seeded, seed
 
 
-@pytest.fixture(scope="package")
+@pytest.fixture(scope="module")
 def seeded(server: Server) -> Iterator[Seeded]:
     with Loopback() as web, ScriptedModels(RULES, models=["small"]) as models:
         yield seed(server, web, models)
-        server.call("DELETE", "/api/v1/models/desk")  # other tests of this server bring models of their own
 
 
-@pytest.fixture(scope="package")
+@pytest.fixture(scope="module")
 def places(seeded: Seeded) -> dict[str, str]:
     """Ids of things that have a page."""
     return {

@@ -283,7 +283,7 @@ export interface paths {
         };
         /**
          * List Templates
-         * @description Every template: what it is for, what it needs, its node types.
+         * @description Every template: what it is for, what it needs, its node types; first what needs nothing, the smallest first.
          *
          *     Scopes: workflows:read.
          */

@@ -3,6 +3,7 @@ import { useLocation } from 'wouter'
 import { useRoles } from '@/api/resources'
 import { useT } from '@/i18n/t'
 import { Button } from '@/ui/Button'
+import { Help } from '@/ui/Help'
 
 /** Whether a model answers, as far as is known. */
 export function useModelMissing(): string | null {
@@ -24,7 +25,9 @@ export function NoModel() {
       <p className="mt-1 text-[13px]">{t('chat.no_model_how')}</p>
       {/* oxlint-disable-next-line jsx-a11y/no-noninteractive-tabindex -- what scrolls must be reachable by keyboard */}
       <pre tabIndex={0} className="mt-2 overflow-x-auto rounded-lg border border-line bg-panel p-2.5 font-mono text-xs">{'OPENAI_API_KEY=sk-… interlace serve'}</pre>
-      <p className="mt-2 text-xs text-mute">{missing}</p>
+      <p className="mt-2 text-xs text-mute">
+        <Help of={missing} />
+      </p>
       <Button look="primary" className="mt-3" onClick={() => go('/models?new')}>
         {t('chat.set_up_model')}
       </Button>

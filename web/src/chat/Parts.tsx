@@ -1,5 +1,5 @@
 import { Approval } from './Approval'
-import { Markdown } from './Markdown'
+import Markdown from '@/ui/Markdown'
 import { Reasoning } from './Reasoning'
 import { ToolCall } from './ToolCall'
 import type { Part } from './turn'

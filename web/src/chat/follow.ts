@@ -27,13 +27,15 @@ export function followTurn(client: QueryClient, session: string, answer: string)
   if (followed.has(answer)) return
   const control = new AbortController()
   followed.set(answer, control)
+  // A stream begins with the first event again: what an earlier one said of the answer is not added to.
+  let state = NOTHING
   let waiting: RunEvent[] = []
   let planned = false
   const show = () => {
     planned = false
-    const events = waiting
+    state = waiting.reduce(fold, state)
     waiting = []
-    useLive.setState(({ turns }) => ({ turns: { ...turns, [answer]: events.reduce(fold, turns[answer] ?? NOTHING) } }))
+    useLive.setState(({ turns }) => ({ turns: { ...turns, [answer]: state } }))
   }
   void follow(`/api/v1/sessions/${session}/events?message=${encodeURIComponent(answer)}`, {
     signal: control.signal,

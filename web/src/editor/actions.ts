@@ -3,7 +3,7 @@ import { firstConfig } from './catalogue'
 import { copyText, paste, readClip } from './clipboard'
 import { useChecks } from './checks'
 import type { EdgeSpec, NodeSpec, WorkflowDocument } from './document'
-import { geometryOf, PAD } from './geometry'
+import { geometryOf, HEAD, PAD, WIDTH, type Geometry } from './geometry'
 import { arrange } from './layout'
 import * as operations from './operations'
 import type { Container, Point } from './operations'
@@ -16,13 +16,22 @@ export const view: { centre: () => Point; show: (ids: string[], zoom?: boolean) 
 
 const handlesOf = (type: NodeType): string | null => (type.type === 'END' ? null : (type.handles.find((handle) => handle !== 'error') ?? null))
 
-function made(document: WorkflowDocument, type: NodeType, container: Container): NodeSpec {
+function made(document: WorkflowDocument, type: NodeType): NodeSpec {
   const id = operations.freeId(operations.ids(document), type.type.toLowerCase())
   const node: NodeSpec = { id, type: type.type }
   const config = firstConfig(type)
   if (Object.keys(config).length) node.config = config
   if (type.body) node.body = { nodes: [], edges: [] }
-  return container === null ? node : node
+  return node
+}
+
+/** The place nearest below another where a step of common size hides none. */
+function free(geometry: Geometry, [x, y]: Point): Point {
+  const hidden = (at: number) =>
+    geometry.steps.some(({ container, position, size }) => container === null && position[0] < x + WIDTH + GAP / 2 && position[0] + size.width > x - GAP / 2 && position[1] < at + HEAD + GAP / 2 && position[1] + size.height > at - GAP / 2)
+  let at = y
+  while (hidden(at)) at += HEAD / 2
+  return [x, at]
 }
 
 /** Makes room to the right of a place: everything there moves by the width of a step. */
@@ -56,9 +65,9 @@ export function addStep(type: NodeType, request: AddRequest): string {
   let node: NodeSpec
   if (request.kind === 'free') {
     container = request.container
-    node = made(document, type, container)
+    node = made(document, type)
     const inner = container === null ? null : operations.find(document, container)?.node.body
-    const at = request.at ?? (inner ? ([PAD.side + inner.nodes.length * (232 + GAP), PAD.top] as Point) : view.centre())
+    const at = request.at ?? (inner ? ([PAD.side + inner.nodes.length * (WIDTH + GAP), PAD.top] as Point) : free(geometry, view.centre()))
     next = operations.addNode(next, container, node, at)
     if (inner && !request.at) {
       // A new step of a body follows its last one; most bodies are lines.
@@ -68,7 +77,7 @@ export function addStep(type: NodeType, request: AddRequest): string {
   } else if (request.kind === 'after') {
     const source = placed(request.node)
     container = operations.find(document, request.node)?.container ?? null
-    node = made(document, type, container)
+    node = made(document, type)
     const row = source?.handles.indexOf(request.handle) ?? 0
     const siblings = (operations.find(document, request.node)?.body.edges ?? []).filter((edge) => edge.from === request.node).length
     const at: Point = source ? [source.position[0] + source.size.width + GAP, source.position[1] + Math.max(row, siblings) * 90] : [0, 0]
@@ -76,7 +85,7 @@ export function addStep(type: NodeType, request: AddRequest): string {
   } else {
     const [source, target] = [placed(request.edge.from), placed(request.edge.to)]
     container = operations.find(document, request.edge.from)?.container ?? null
-    node = made(document, type, container)
+    node = made(document, type)
     const left = source ? source.position[0] + source.size.width + GAP : 0
     const width = type.body ? 360 : 232
     if (target && target.position[0] < left + width + GAP) next = spread(next, container, request.edge.to, target.position[0], left + width + GAP - target.position[0])

@@ -1,19 +1,16 @@
-// One line an area: the English catalogue gives the keys, the Japanese one is loaded when it is wanted.
-import agents from './en/agents.json'
-import approvals from './en/approvals.json'
-import chat from './en/chat.json'
+// One line an area. The English texts give the keys; those of the frame and the editor are there from the start.
 import common from './en/common.json'
 import editor from './en/editor.json'
-import home from './en/home.json'
+import navigation from './en/navigation.json'
 import nodes from './en/nodes.json'
-import resources from './en/resources.json'
-import runs from './en/runs.json'
-import settings from './en/settings.json'
-import triggers from './en/triggers.json'
 import workflows from './en/workflows.json'
 
-export const english = { agents, approvals, chat, common, editor, home, nodes, resources, runs, settings, triggers, workflows }
+export const first = { common, editor, navigation, nodes, workflows }
 
+/** Texts that only pages need which are not shown at first. */
+export const others = async () => (await import('./others')).others
+
+/** All of Japanese, which is loaded when it is wanted. */
 export const japanese = async (): Promise<Record<string, Record<string, string>>> => {
   const files = import.meta.glob<Record<string, string>>('./ja/*.json', { import: 'default' })
   const loaded = await Promise.all(

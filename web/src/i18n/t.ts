@@ -1,13 +1,13 @@
 import { create } from 'zustand'
-import { english, japanese } from './catalogs'
+import { first, japanese, others } from './catalogs'
 
-type Areas = typeof english
+type Areas = typeof first & Awaited<ReturnType<typeof others>>
 export type Key = { [A in keyof Areas]: `${A & string}.${keyof Areas[A] & string}` }[keyof Areas]
 export type Language = 'en' | 'ja'
 type Values = Record<string, string | number>
 type Catalogue = Record<string, Record<string, string>>
 
-const loaded: Partial<Record<Language, Catalogue>> = { en: english }
+const loaded: Partial<Record<Language, Catalogue>> = { en: first }
 
 export const useLanguage = create<{ language: Language; ready: number }>(() => ({ language: 'en', ready: 0 }))
 
@@ -15,6 +15,11 @@ export async function setLanguage(language: Language): Promise<void> {
   if (language === 'ja') loaded.ja ??= await japanese()
   document.documentElement.lang = language
   useLanguage.setState((state) => ({ language, ready: state.ready + 1 }))
+}
+
+/** Loads what is not there from the start: for each page but the editor. */
+export async function allTexts(): Promise<void> {
+  loaded.en = { ...first, ...(await others()) }
 }
 
 function find(catalogue: Catalogue | undefined, key: string): string | undefined {

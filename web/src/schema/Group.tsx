@@ -1,4 +1,5 @@
 import { useId, type ReactNode } from 'react'
+import { Help } from '@/ui/Help'
 
 /** Several controls under one heading. */
 export function Group({ label, help, error, aside, required, children }: { label: ReactNode; help?: ReactNode; error?: ReactNode; aside?: ReactNode; required?: boolean; children: ReactNode }) {
@@ -12,7 +13,7 @@ export function Group({ label, help, error, aside, required, children }: { label
         </span>
         {aside}
       </div>
-      {help && <p className="text-xs text-mute">{help}</p>}
+      {help && <p className="text-xs text-mute"><Help of={help} /></p>}
       {children}
       {error && (
         <p role="alert" className="text-xs text-danger">

@@ -53,7 +53,7 @@ function Text({ text, plain }: { text: string; plain?: boolean }) {
       <span className={cx('break-words whitespace-pre-wrap', !plain && 'text-ok')}>{plain ? short : JSON.stringify(short)}</span>
       {text.length > LONG && (
         <button type="button" className="ml-1 rounded text-accent-text underline" onClick={() => setWhole(!whole)}>
-          {whole ? t('runs.shorter') : t('runs.all_characters', { n: number(text.length) })}
+          {whole ? t('common.shorter') : t('common.all_characters', { n: number(text.length) })}
         </button>
       )}
     </>
@@ -69,7 +69,7 @@ function Group({ value, depth, open: levels, load }: { value: object; depth: num
   const [left, right] = list ? ['[', ']'] : ['{', '}']
   if (!entries.length) return <span className="text-mute">{left + right}</span>
   const toggle: ReactNode = (
-    <button type="button" aria-expanded={open} aria-label={t('runs.fold', { n: entries.length })} onClick={() => setOpen(!open)} className="inline-flex items-center rounded text-mute hover:text-fg">
+    <button type="button" aria-expanded={open} aria-label={t('common.fold', { n: entries.length })} onClick={() => setOpen(!open)} className="inline-flex items-center rounded text-mute hover:text-fg">
       <ChevronRight size={13} aria-hidden className={cx('transition-transform', open && 'rotate-90')} />
       <span>{open ? left : `${left} ${number(entries.length)} ${right}`}</span>
     </button>
@@ -88,7 +88,7 @@ function Group({ value, depth, open: levels, load }: { value: object; depth: num
         ))}
         {entries.length > shown && (
           <button type="button" className="rounded text-accent-text underline" onClick={() => setShown(shown + 500)}>
-            {t('runs.more_entries', { n: number(entries.length - shown) })}
+            {t('common.more_entries', { n: number(entries.length - shown) })}
           </button>
         )}
       </div>
@@ -112,7 +112,7 @@ function Payload({ value, payload, load, open }: { value: Record<string, unknown
   return (
     <span className="inline-flex flex-wrap items-center gap-1.5 font-sans">
       <button type="button" disabled={loaded === 'busy'} onClick={get} className="rounded-md border border-line-strong/60 bg-panel px-1.5 text-xs text-accent-text hover:bg-accent-soft">
-        {loaded === 'busy' ? t('common.loading') : size ? t('runs.load_bytes', { n: number(size / 1000, { maximumFractionDigits: 1 }) }) : t('runs.load_value')}
+        {loaded === 'busy' ? t('common.loading') : size ? t('common.load_bytes', { n: number(size / 1000, { maximumFractionDigits: 1 }) }) : t('common.load_value')}
       </button>
       {loaded && loaded !== 'busy' && 'error' in loaded && <span className="text-xs text-danger">{loaded.error}</span>}
     </span>

@@ -1,5 +1,6 @@
 import { useId, type ReactNode } from 'react'
 import { cx } from './cx'
+import { Help } from './Help'
 
 export interface Ids {
   id: string
@@ -33,7 +34,7 @@ export function Labelled({ label, help, error, required, aside, className, child
       {children({ id, ...(described ? { 'aria-describedby': described } : {}), ...(error ? { 'aria-invalid': true } : {}) })}
       {help && (
         <p id={`${id}-help`} className="text-xs text-mute">
-          {help}
+          <Help of={help} />
         </p>
       )}
       {error && (

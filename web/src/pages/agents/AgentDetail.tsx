@@ -38,7 +38,7 @@ export default function AgentDetail({ params }: { params: Record<string, string 
     <Detail
       collection="agents"
       path="/agents"
-      back={t('agents.title')}
+      back={t('navigation.agents')}
       row={row}
       error={agent.error}
       retry={() => void agent.refetch()}

@@ -15,7 +15,7 @@ export default function Agents() {
     <ResourceList
       collection="agents"
       path="/agents"
-      title={t('agents.title')}
+      title={t('navigation.agents')}
       lead={t('agents.lead')}
       emptyLead={t('agents.empty')}
       icon={Bot}

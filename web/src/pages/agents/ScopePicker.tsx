@@ -31,7 +31,7 @@ export function ScopePicker({ definition, onSave }: { definition: Record<string,
       <p className="max-w-2xl text-[13px] text-mute">{t('agents.scope_lead')}</p>
       <div className="grid gap-6 md:grid-cols-2">
         <Pick title={t('agents.connectors')} rows={[...named(connectors.data), ...named(databases.data)]} held={held('connector_ids')} onFlip={(one, on) => flip('connector_ids', one, on)} />
-        <Pick title={t('resources.knowledge')} rows={named(bases.data)} held={held('kb_ids')} onFlip={(one, on) => flip('kb_ids', one, on)}>
+        <Pick title={t('navigation.knowledge')} rows={named(bases.data)} held={held('kb_ids')} onFlip={(one, on) => flip('kb_ids', one, on)}>
           <Line label={t('agents.grounded')} about={t('agents.grounded_help')} on={draft.grounded === true} onFlip={(grounded) => setDraft({ ...draft, grounded })} />
         </Pick>
       </div>

@@ -69,7 +69,7 @@ export default function Approvals({ params }: { params: Record<string, string | 
   }
   return (
     <Page
-      title={t('approvals.title')}
+      title={t('navigation.approvals')}
       lead={t('approvals.lead')}
       actions={
         <>
@@ -107,7 +107,7 @@ export default function Approvals({ params }: { params: Record<string, string | 
         <div className="grid items-start gap-4 lg:grid-cols-[minmax(18rem,24rem)_minmax(0,1fr)]">
           <Card className={cx('min-w-0', chosen && 'hidden lg:block')}>
             {several.length > 0 && <Batch requests={several} onDone={() => { setMarked([]); void client.invalidateQueries({ queryKey: ['approvals'] }) }} />}
-            <ul ref={list} aria-label={t('approvals.title')} className="divide-y divide-line">
+            <ul ref={list} aria-label={t('navigation.approvals')} className="divide-y divide-line">
               {rows.map((row) => (
                 <Line key={row.id} request={row} chosen={row.id === chosen} marked={marked.includes(row.id)} onMark={() => mark(row.id)} onOpen={() => go_to(row.id)} />
               ))}

@@ -20,7 +20,7 @@ export default function Chat({ params }: { params: Record<string, string | undef
   const agent = search.get('agent')
   const asked = search.get('ask')
   const conversation = useQuery({ queryKey: ['conversation', session], queryFn: () => readConversation(session!), enabled: session !== null })
-  const title = (session && conversation.data?.title) || t('chat.title')
+  const title = (session && conversation.data?.title) || t('navigation.chat')
   useEffect(() => {
     document.title = `${title} · Interlace`
   }, [title])

@@ -51,7 +51,7 @@ export default function ConnectorDetail({ params }: { params: Record<string, str
     <Detail
       collection="connectors"
       path="/connectors"
-      back={t('resources.connectors')}
+      back={t('navigation.connectors')}
       row={connector.data}
       error={connector.error}
       retry={() => void connector.refetch()}

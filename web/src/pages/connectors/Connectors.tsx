@@ -9,7 +9,7 @@ export default function Connectors() {
     <ResourceList
       collection="connectors"
       path="/connectors"
-      title={t('resources.connectors')}
+      title={t('navigation.connectors')}
       lead={t('resources.connectors_lead')}
       emptyLead={t('resources.connectors_empty')}
       icon={Plug}

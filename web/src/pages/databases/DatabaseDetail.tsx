@@ -39,7 +39,7 @@ export default function DatabaseDetail({ params }: { params: Record<string, stri
     <Detail
       collection="databases"
       path="/databases"
-      back={t('resources.databases')}
+      back={t('navigation.databases')}
       row={database.data}
       error={database.error}
       retry={() => void database.refetch()}

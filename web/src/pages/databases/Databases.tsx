@@ -13,7 +13,7 @@ export default function Databases() {
     <ResourceList
       collection="databases"
       path="/databases"
-      title={t('resources.databases')}
+      title={t('navigation.databases')}
       lead={t('resources.databases_lead')}
       emptyLead={t('resources.databases_empty')}
       icon={Database}

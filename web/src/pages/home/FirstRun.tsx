@@ -12,7 +12,7 @@ import { Card } from '@/ui/Page'
 import { Spinner } from '@/ui/Spinner'
 import { Trouble } from '@/ui/Trouble'
 
-const Markdown = lazy(async () => ({ default: (await import('@/chat/Markdown')).Markdown }))
+const Markdown = lazy(() => import('@/ui/Markdown'))
 const EXAMPLE = 'storm_report'
 const FINAL = new Set(['run.succeeded', 'run.failed', 'run.cancelled'])
 

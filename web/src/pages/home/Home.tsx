@@ -95,9 +95,11 @@ function Runs() {
               <li key={run.id}>
                 <Link href={run.workflow_id ? `/workflows/${run.workflow_id}?run=${run.id}` : `/runs/${run.id}`} className="flex items-center gap-3 px-4 py-2.5 hover:bg-sunken/60 focus-visible:-outline-offset-2">
                   <span className="min-w-0 flex-1 truncate font-medium">{run.workflow}</span>
-                  <span className="hidden text-[13px] text-mute sm:inline">{time === null ? '' : duration(time)}</span>
-                  <span className="w-24 shrink-0 text-right text-[13px] text-mute">{ago(run.created_at)}</span>
-                  <Status status={run.status} />
+                  <span className="hidden text-[13px] text-mute tabular-nums sm:inline">{time === null ? '' : duration(time)}</span>
+                  <span className="w-28 shrink-0 text-right text-[13px] whitespace-nowrap text-mute tabular-nums">{ago(run.created_at)}</span>
+                  <span className="flex w-24 shrink-0 justify-end">
+                    <Status status={run.status} />
+                  </span>
                 </Link>
               </li>
             )

@@ -2,7 +2,7 @@ import { useQuery } from '@tanstack/react-query'
 import { LayoutTemplate } from 'lucide-react'
 import { Link } from 'wouter'
 import { api } from '@/api/client'
-import { useT } from '@/i18n/t'
+import { text, useT } from '@/i18n/t'
 import { Section } from './Home'
 
 interface Template {
@@ -24,8 +24,8 @@ export function Templates() {
             <Link href={`/templates?open=${one.id}`} className="flex h-full gap-3 p-4 hover:bg-sunken/60 focus-visible:-outline-offset-2">
               <LayoutTemplate size={17} aria-hidden className="mt-0.5 shrink-0 text-accent-text" />
               <span className="min-w-0">
-                <span className="block font-medium">{one.name}</span>
-                <span className="line-clamp-2 text-[13px] text-mute">{one.description}</span>
+                <span className="block font-medium">{text(`templates.${one.id}`) ?? one.name}</span>
+                <span className="line-clamp-2 text-[13px] text-mute">{text(`templates.${one.id}_about`) ?? one.description}</span>
               </span>
             </Link>
           </li>

@@ -13,7 +13,7 @@ export default function KnowledgeBases() {
     <ResourceList
       collection="knowledge-bases"
       path="/knowledge"
-      title={t('resources.knowledge')}
+      title={t('navigation.knowledge')}
       lead={t('resources.knowledge_lead')}
       emptyLead={t('resources.knowledge_empty')}
       icon={BookOpen}

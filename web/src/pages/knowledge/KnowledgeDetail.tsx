@@ -51,7 +51,7 @@ export default function KnowledgeDetail({ params }: { params: Record<string, str
     <Detail
       collection="knowledge-bases"
       path="/knowledge"
-      back={t('resources.knowledge')}
+      back={t('navigation.knowledge')}
       row={base.data}
       error={base.error}
       retry={() => void base.refetch()}

@@ -62,8 +62,8 @@ export default function Market() {
       )),
   }
   return (
-    <Page title={t('resources.market')} lead={t('resources.market_lead')}>
-      <ResourceTable label={t('resources.market')} rows={offers.data} columns={[...common, subscribe]} rowKey={(row) => row.id} search={(row) => `${row.name} ${row.kind}`} error={offers.error} retry={() => void offers.refetch()} empty={<Empty icon={<Store size={24} aria-hidden />} title={t('resources.market_none')}>{t('resources.market_empty')}</Empty>} />
+    <Page title={t('navigation.market')} lead={t('resources.market_lead')}>
+      <ResourceTable label={t('navigation.market')} rows={offers.data} columns={[...common, subscribe]} rowKey={(row) => row.id} search={(row) => `${row.name} ${row.kind}`} error={offers.error} retry={() => void offers.refetch()} empty={<Empty icon={<Store size={24} aria-hidden />} title={t('resources.market_none')}>{t('resources.market_empty')}</Empty>} />
       {(reviews.data?.length ?? 0) > 0 && (
         <section className="mt-6">
           <h2 className="mb-2 font-semibold">{t('resources.reviews')}</h2>

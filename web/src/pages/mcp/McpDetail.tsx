@@ -43,7 +43,7 @@ export default function McpDetail({ params }: { params: Record<string, string | 
     <Detail
       collection="mcp-servers"
       path="/mcp-servers"
-      back={t('resources.mcp')}
+      back={t('navigation.mcp')}
       row={server.data}
       error={server.error}
       retry={() => void server.refetch()}

@@ -23,7 +23,7 @@ export default function McpServers() {
     <ResourceList
       collection="mcp-servers"
       path="/mcp-servers"
-      title={t('resources.mcp')}
+      title={t('navigation.mcp')}
       lead={t('resources.mcp_lead')}
       emptyLead={t('resources.mcp_empty')}
       icon={Blocks}

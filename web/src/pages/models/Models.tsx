@@ -57,7 +57,7 @@ export default function Models() {
     </Button>
   )
   return (
-    <Page title={t('resources.models')} lead={t('resources.models_lead')} actions={make}>
+    <Page title={t('navigation.models')} lead={t('resources.models_lead')} actions={make}>
       <div className="flex flex-col gap-5">
         <NoModel />
         <Roles />
@@ -66,7 +66,7 @@ export default function Models() {
         ) : !providers.data ? (
           <Loading label={t('common.loading')} />
         ) : !providers.data.length ? (
-          <Empty icon={<Cpu size={24} aria-hidden />} title={t('resources.none', { title: t('resources.models') })} actions={make}>
+          <Empty icon={<Cpu size={24} aria-hidden />} title={t('resources.none', { title: t('navigation.models') })} actions={make}>
             {t('resources.models_empty')}
           </Empty>
         ) : (

@@ -46,7 +46,7 @@ export function Events({ events, choose }: { events: RunEvent[]; choose: (path: 
       {!found.length && <p className="py-8 text-center text-mute">{t('runs.no_events')}</p>}
       {found.length > most && (
         <Button className="self-center" onClick={() => setMost(most + 1_000)}>
-          {t('runs.more_entries', { n: number(found.length - most) })}
+          {t('common.more_entries', { n: number(found.length - most) })}
         </Button>
       )}
     </div>

@@ -67,7 +67,7 @@ export default function Runs() {
   ]
   return (
     <Page
-      title={t('runs.title')}
+      title={t('navigation.runs')}
       lead={t('runs.lead')}
       actions={
         <Button icon={<GitCompareArrows size={16} />} disabled={chosen.length !== 2} title={t('runs.compare_help')} onClick={() => go(`/compare/${chosen[1]}/${chosen[0]}`)}>
@@ -77,7 +77,7 @@ export default function Runs() {
     >
       <Filters filter={filter} set={set} workflows={workflows.data ?? []} active={active} clear={clear} />
       <ResourceTable
-        label={t('runs.title')}
+        label={t('navigation.runs')}
         rows={rows}
         columns={columns}
         rowKey={(run) => run.id}

@@ -25,7 +25,7 @@ export default function Account() {
   const { data: session } = useSession()
   const me = useQuery({ queryKey: ['me'], queryFn: readMe, retry: false })
   return (
-    <Page title={t('settings.account')} lead={t('settings.account_lead', { name: session?.user?.name ?? '' })}>
+    <Page title={t('navigation.account')} lead={t('settings.account_lead', { name: session?.user?.name ?? '' })}>
       {me.error ? (
         <Trouble error={me.error} retry={() => void me.refetch()} />
       ) : !me.data ? (

@@ -56,7 +56,7 @@ export default function Audit() {
     { id: 'source', header: t('settings.from'), cell: (row) => <span className="text-[13px] whitespace-nowrap text-mute">{row.source}</span> },
   ]
   return (
-    <Page title={t('settings.audit')} lead={t(session?.user?.operator ? 'settings.audit_lead_all' : 'settings.audit_lead')}>
+    <Page title={t('navigation.audit')} lead={t(session?.user?.operator ? 'settings.audit_lead_all' : 'settings.audit_lead')}>
       <div role="group" aria-label={t('settings.filters')} className="mb-3 grid grid-cols-2 gap-2 sm:flex sm:flex-wrap sm:items-end">
         <Choice aria-label={t('settings.any_action')} className="sm:w-44!" value={action} onChange={setAction} options={[{ value: '', label: t('settings.any_action') }, ...ACTIONS.map((value) => ({ value, label: text(`settings.audit_${value}`) ?? value }))]} />
         <Input aria-label={t('settings.who')} placeholder={t('settings.user_name')} className="sm:w-44!" value={user} onChange={(event) => setUser(event.target.value)} />
@@ -70,7 +70,7 @@ export default function Audit() {
         </label>
       </div>
       <ResourceTable
-        label={t('settings.audit')}
+        label={t('navigation.audit')}
         rows={lines.data?.pages.flatMap((page) => page.items)}
         columns={columns}
         rowKey={(row) => row.id}

@@ -37,7 +37,7 @@ export default function OrgPage({ params }: { params: Record<string, string | un
   return (
     <Page
       title={org.data.name}
-      lead={<Link href="/settings/people" className="text-accent-text hover:underline">{t('settings.people')}</Link>}
+      lead={<Link href="/settings/people" className="text-accent-text hover:underline">{t('navigation.people')}</Link>}
       actions={
         (role === 'owner' || session?.user?.operator) && (
           <Button icon={<Pencil size={15} />} onClick={() => setRenaming(true)}>

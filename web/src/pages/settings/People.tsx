@@ -27,7 +27,7 @@ export default function People() {
   const { data: session } = useSession()
   const operator = session?.user?.operator ?? false
   return (
-    <Page title={t('settings.people')} lead={t('settings.people_lead')}>
+    <Page title={t('navigation.people')} lead={t('settings.people_lead')}>
       <div className="flex flex-col gap-8">
         <Orgs operator={operator} />
         {operator && <Users me={session?.user?.id ?? ''} />}

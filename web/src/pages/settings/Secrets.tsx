@@ -60,9 +60,9 @@ export default function Secrets() {
     </Button>
   )
   return (
-    <Page title={t('settings.secrets')} lead={t('settings.secrets_lead')} actions={create}>
+    <Page title={t('navigation.secrets')} lead={t('settings.secrets_lead')} actions={create}>
       <ResourceTable
-        label={t('settings.secrets')}
+        label={t('navigation.secrets')}
         rows={secrets.data}
         columns={columns}
         rowKey={(row) => `${row.org_id ?? ''}/${row.name}`}

@@ -25,7 +25,7 @@ export default function System() {
   const doctor = useQuery({ queryKey: ['doctor'], queryFn: readDoctor, retry: false })
   return (
     <Page
-      title={t('settings.system')}
+      title={t('navigation.system')}
       lead={t('settings.system_lead', { version: session?.version ?? '' })}
       actions={
         <Button icon={<RotateCw size={15} />} busy={doctor.isFetching} onClick={() => void doctor.refetch()}>

@@ -34,7 +34,7 @@ export default function Usage() {
   const byGroup = useQuery({ queryKey: ['usage', group, wanted], queryFn: () => readUsage({ ...wanted, group_by: group }), placeholderData: (before) => before })
   return (
     <Page
-      title={t('settings.usage')}
+      title={t('navigation.usage')}
       lead={t('settings.usage_lead')}
       actions={
         <>

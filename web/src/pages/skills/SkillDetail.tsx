@@ -3,12 +3,12 @@ import { Download, FileText } from 'lucide-react'
 import { useState } from 'react'
 import { api } from '@/api/client'
 import { useResource, type ResourceRow } from '@/api/resources'
-import { Markdown } from '@/chat/Markdown'
 import { useT } from '@/i18n/t'
 import { Detail } from '@/resources/Detail'
 import { useTrying } from '@/resources/trying'
 import { Button } from '@/ui/Button'
 import { Textarea } from '@/ui/Input'
+import Markdown from '@/ui/Markdown'
 import { Toggle } from '@/ui/Toggle'
 import { done, failed } from '@/ui/toasts'
 import { Trouble } from '@/ui/Trouble'
@@ -34,7 +34,7 @@ export default function SkillDetail({ params }: { params: Record<string, string 
     <Detail
       collection="skills"
       path="/skills"
-      back={t('resources.skills')}
+      back={t('navigation.skills')}
       row={row}
       error={skill.error}
       retry={() => void skill.refetch()}

@@ -28,7 +28,7 @@ export default function Skills() {
     <ResourceList
       collection="skills"
       path="/skills"
-      title={t('resources.skills')}
+      title={t('navigation.skills')}
       lead={t('resources.skills_lead')}
       emptyLead={t('resources.skills_empty')}
       icon={Sparkles}

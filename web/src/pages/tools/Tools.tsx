@@ -27,8 +27,8 @@ export default function Tools() {
   const tools = useQuery({ queryKey: ['tools'], queryFn: async () => (await api<'get', '/api/v1/tools', { items: Tool[] }>('get', '/api/v1/tools')).items })
   const shown = (tools.data ?? []).filter((tool) => `${tool.name} ${tool.description}`.toLowerCase().includes(query.toLowerCase()))
   return (
-    <Page title={t('resources.builtin')} lead={t('resources.builtin_lead')}>
-      <Input type="search" className="mb-4 max-w-xs" aria-label={t('common.search_in', { name: t('resources.builtin') })} placeholder={t('common.search')} value={query} onChange={(event) => setQuery(event.target.value)} />
+    <Page title={t('navigation.builtin')} lead={t('resources.builtin_lead')}>
+      <Input type="search" className="mb-4 max-w-xs" aria-label={t('common.search_in', { name: t('navigation.builtin') })} placeholder={t('common.search')} value={query} onChange={(event) => setQuery(event.target.value)} />
       {tools.error ? (
         <Trouble error={tools.error} retry={() => void tools.refetch()} />
       ) : !tools.data ? (

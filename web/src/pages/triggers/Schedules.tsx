@@ -116,9 +116,9 @@ export default function Schedules() {
     </Button>
   )
   return (
-    <Page title={t('triggers.schedules')} lead={t('triggers.schedules_lead')} actions={create}>
+    <Page title={t('navigation.schedules')} lead={t('triggers.schedules_lead')} actions={create}>
       <ResourceTable
-        label={t('triggers.schedules')}
+        label={t('navigation.schedules')}
         rows={schedules.data?.items}
         columns={columns}
         rowKey={(row) => row.id}

@@ -58,7 +58,7 @@ export default function Webhooks() {
   )
   return (
     <Page
-      title={t('triggers.webhooks')}
+      title={t('navigation.webhooks')}
       lead={t(outgoing ? 'triggers.outgoing_lead' : 'triggers.incoming_lead')}
       actions={
         <>
@@ -79,7 +79,7 @@ export default function Webhooks() {
         <Subscriptions create={create} />
       ) : (
         <ResourceTable
-          label={t('triggers.webhooks')}
+          label={t('navigation.webhooks')}
           rows={webhooks.data?.items}
           columns={columns}
           rowKey={(row) => row.id}

@@ -85,14 +85,14 @@ export default function Templates() {
 function Entry({ template, busy, onUse }: { template: Template; busy: boolean; onUse: () => void }) {
   const t = useT()
   const catalogue = useCatalogue().data
-  const name = text(`workflows.template_${template.id}`) ?? template.name
+  const name = text(`templates.${template.id}`) ?? template.name
   return (
     <li className="flex flex-col gap-2 rounded-xl border border-line bg-panel p-4 shadow-card">
       <div className="flex items-start justify-between gap-2">
         <h2 className="font-semibold">{name}</h2>
         <Badge>{text(`workflows.group_${template.group}`) ?? template.group}</Badge>
       </div>
-      <p className="flex-1 text-[13px] text-mute">{text(`workflows.template_${template.id}_about`) ?? template.description}</p>
+      <p className="flex-1 text-[13px] text-mute">{text(`templates.${template.id}_about`) ?? template.description}</p>
       <div className="flex items-center gap-1">
         {template.nodes.slice(0, 6).map((kind) => {
           const type = catalogue?.byType.get(kind)
