@@ -104,7 +104,6 @@ async def post(url: str, key: str, body: Any) -> Any:
         return json.load(answer)
 
 
-@pytest.mark.xdist_group("prefect")
 @pytest.mark.timeout(300)
 async def test_the_page_is_so(tmp_path: Path, loopback: Loopback) -> None:
     with database("guide") as url, database("guide_prefect") as other:

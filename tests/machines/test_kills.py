@@ -29,7 +29,6 @@ async def test_sixty_runs_over_two_workers_that_are_killed(tmp_path: Path) -> No
         check(found)
 
 
-@pytest.mark.xdist_group("prefect")
 @pytest.mark.timeout(240)
 async def test_runs_through_prefect_over_two_workers_that_are_killed(
     tmp_path: Path, request: pytest.FixtureRequest

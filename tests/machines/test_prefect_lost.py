@@ -24,7 +24,7 @@ from tests.flows.prefect.conftest import copy_database, give_migrated, keep_migr
 from tests.loopback import Loopback
 from tests.machines.cluster import eventually, free_port
 
-pytestmark = [pytest.mark.xdist_group("prefect"), pytest.mark.timeout(240)]
+pytestmark = pytest.mark.timeout(240)
 HUMAN = {"id": "ask", "type": "HUMAN", "config": {"title": "?", "actions": ["ok"]}}
 ASK = chain(HUMAN, name="ask").replace('"from": "ask", "to"', '"from": "ask", "handle": "ok", "to"')
 ASK = ASK.replace('"edges": [', '"edges": [{"from": "ask", "handle": "timeout", "to": "done"}, ')

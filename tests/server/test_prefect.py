@@ -26,7 +26,7 @@ from tests.flows.prefect.conftest import copy_database
 from tests.flows.waiting import ASK
 from tests.loopback import Loopback
 
-pytestmark = [pytest.mark.xdist_group("prefect"), pytest.mark.asyncio(loop_scope="module")]
+pytestmark = pytest.mark.asyncio(loop_scope="module")
 
 
 class Served:

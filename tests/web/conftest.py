@@ -30,11 +30,6 @@ SECONDS = 20_000.0 if "PYTEST_XDIST_WORKER" in os.environ else 15_000.0
 expect.set_options(timeout=SECONDS)
 
 
-def pytest_itemcollected(item: pytest.Item) -> None:
-    """Those of a file in one process, as they share a server."""
-    item.add_marker(pytest.mark.xdist_group(item.path.stem))
-
-
 class Server:
     """The address and key of the server, and calls of its API."""
 

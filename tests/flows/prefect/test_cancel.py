@@ -20,8 +20,6 @@ from interlace.flows.prefect import (
     PrefectError,
 )
 
-pytestmark = pytest.mark.xdist_group("prefect")
-
 Body = Callable[[str, Mapping[str, Any]], Awaitable[Outcome]]
 
 

@@ -19,8 +19,6 @@ from interlace.flows.prefect import (
 )
 from interlace.flows.prefect.settings import small_ca
 
-pytestmark = pytest.mark.xdist_group("prefect")
-
 
 class Scripted:
     """An HTTP server that answers one request after the other with the next status of a list."""

@@ -16,8 +16,6 @@ from interlace.flows.prefect import Deployments, Outcome, PrefectApi, PrefectCon
 from interlace.flows.prefect.deployments import ENTRYPOINT
 from interlace.flows.prefect.internals import prepare_client
 
-pytestmark = pytest.mark.xdist_group("prefect")
-
 _RUNNER = """
 from interlace.flows.prefect import Outcome
 

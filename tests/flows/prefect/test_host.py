@@ -22,8 +22,6 @@ from interlace.flows.prefect import (
     TaskRecorder,
 )
 
-pytestmark = pytest.mark.xdist_group("prefect")
-
 Body = Callable[[str, Mapping[str, Any]], Awaitable[Outcome]]
 
 

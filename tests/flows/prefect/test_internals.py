@@ -13,8 +13,6 @@ from interlace.flows.prefect import PrefectConnection, PrefectError
 from interlace.flows.prefect import internals as inside
 from interlace.flows.prefect.settings import VERSION
 
-pytestmark = pytest.mark.xdist_group("prefect")
-
 
 @pytest.fixture(autouse=True)
 def prepared(connection: PrefectConnection) -> None:

@@ -29,8 +29,6 @@ from interlace.flows.prefect.records import RunState
 from interlace.flows.prefect.wire import SentRun
 from interlace.flows.prefect.writers import PublicWriter
 
-pytestmark = pytest.mark.xdist_group("prefect")
-
 ALL = MirrorRates(full_per_minute=10_000)
 START = datetime(2026, 3, 1, 12, 0, tzinfo=UTC)
 STATES: dict[RunState, tuple[str, str]] = {

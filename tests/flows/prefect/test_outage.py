@@ -24,8 +24,6 @@ from interlace.flows.prefect import (
     TaskRecorder,
 )
 
-pytestmark = pytest.mark.xdist_group("prefect")
-
 
 class Engine:
     """One run that ends when the test says so."""

@@ -22,8 +22,6 @@ from interlace.flows.prefect import (
     PrefectRefused,
 )
 
-pytestmark = pytest.mark.xdist_group("prefect")
-
 
 def _proc(pid: int, name: str) -> bytes:
     return Path(f"/proc/{pid}/{name}").read_bytes()
