@@ -18,6 +18,7 @@ from typing import Any, ClassVar
 
 import openai
 
+from bench.agents.peers import langgraph
 from bench.agents.server import CALLS
 from bench.measure import Figures, Sample, alternate
 from bench.results import Row
@@ -181,21 +182,34 @@ async def w6(reps: int) -> list[Row]:
             )
             rounds = len(figures.ours) + len(figures.limit) + 6
             own = (await busy(url) - before) / rounds * 1000
-            rows.append(_row(name, stream=stream, figures=figures, own=own))
+            what = f"agent, ten tool calls{', streamed' if stream else ''}"
+            rows.append(_row(name, what, figures, own, target=TARGET))
+        rows += await _peers(url, reps)
     return rows
 
 
-def _row(name: str, *, stream: bool, figures: Figures, own: float) -> Row:
+async def _peers(url: str, reps: int) -> list[Row]:
+    rows = []
+    async with langgraph(url, SYSTEM, PROMPT) as agents:
+        for kept, agent in agents.items():
+            before = await busy(url)
+            figures = await alternate(agent, by_hand(url, stream=False), checked, reps=reps, warm_up=3)
+            own = (await busy(url) - before) / (len(figures.ours) + len(figures.limit) + 6) * 1000
+            rows.append(_row("W6 peer", f"LangGraph's ReAct agent, {kept}", figures, own))
+    return rows
+
+
+def _row(name: str, what: str, figures: Figures, own: float, target: float | None = None) -> Row:
     """Milliseconds a model call, without the server's."""
     each = Figures(
         ours=[_a_call(sample, own) for sample in figures.ours],
         limit=[_a_call(sample, own) for sample in figures.limit],
     )
-    what = f"agent, ten tool calls{', streamed' if stream else ''}: ms a model call, beside the SDK by hand"
     ratio = each.ratio
     return Row(
-        name, what, each.wall, target=f"≤ {TARGET} limits", met=ratio is not None and ratio <= TARGET, best=each.best,
-        cpu=each.cpu, limit=each.limit_wall, ratio=ratio,
+        name, f"{what}: ms a model call, beside the SDK by hand", each.wall, best=each.best, cpu=each.cpu,
+        target="" if target is None else f"≤ {target} limits",
+        met=None if target is None else ratio is not None and ratio <= target, limit=each.limit_wall, ratio=ratio,
     )  # fmt: skip
 
 
