@@ -78,8 +78,9 @@ def site(server: Server) -> Iterator[Server]:
         yield server
 
 
-@pytest.fixture(scope="session")
+@pytest.fixture(scope="module")
 def browser() -> Iterator[Browser]:
+    """Ended with its file: while Playwright is at work its event loop runs, and no other test's can."""
     program = next((found for name in NAMES if (found := shutil.which(name))), None)
     if program is None:
         pytest.skip(f"no browser: none of {', '.join(NAMES)} is on the PATH")
