@@ -10,7 +10,6 @@ from datetime import UTC, datetime
 from typing import Any
 from uuid import uuid4
 
-
 from interlace.flows.prefect import (
     Host,
     LogLine,
