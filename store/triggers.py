@@ -343,7 +343,7 @@ class TriggerRepository:
 
 
 _NAMES = {"cron": "schedule", "webhook": "webhook", "event": "event trigger", None: "trigger"}
-_LISTED = {
+_LISTED: dict[TriggerKind | None, str] = {
     "cron": "; `interlace schedule list` shows the ids of those there are",
     "webhook": "; `interlace webhook list` shows the ids of those there are",
 }
