@@ -38,6 +38,7 @@ Kind = Literal["value", "expression", "template"]
 _COMPILERS: Mapping[Kind, Callable[[str], Compiled]] = {
     "value": compile_text, "expression": compile_expression, "template": compile_template,
 }  # fmt: skip
+_RUN_IT = "run the workflow to see it"
 _PASS = re.compile(r"([A-Za-z_]\w*)(?:\[(\d+)\]|#(\d+))$")
 
 
@@ -51,7 +52,7 @@ class Known:
         """The value of a name, or why there is none."""
         if root == "secrets":
             return Missing("secrets are not shown")
-        return self._names.get(root, Missing(f"{root} has no data of a run yet"))
+        return self._names.get(root, Missing(f"{root} has no data of a run yet", advice=_RUN_IT))
 
 
 def preview(text: str, kind: Kind, names: Known) -> dict[str, Any]:
@@ -152,7 +153,7 @@ def _item(spec: NodeSpec, index: int, names: Mapping[str, Any]) -> Any:
     items = _evaluated(spec.config.get("items"), names)
     if isinstance(items, list) and index < len(items):
         return items[index]
-    return Missing("the list has no data of a run yet")
+    return Missing("the list has no data of a run yet", advice=_RUN_IT)
 
 
 def _evaluated(value: Any, names: Mapping[str, Any]) -> Any:

@@ -102,7 +102,9 @@ async def _owner(opened: Platform) -> dict[str, Any]:
     fix = "give the owner one: interlace user password owner"
     if keys:
         return _check(
-            "owner", "ok", f"has no password, and {len(keys)} keys; a link signs in: interlace user link"
+            "owner",
+            "ok",
+            f"has no password, and {len(keys)} key{'' if len(keys) == 1 else 's'}; a link signs in: interlace user link",
         )
     return _check("owner", "warning", "has neither a password nor a key", fix)
 

@@ -246,7 +246,7 @@ class TriggerRepository:
             statement = statement.where(triggers.c.kind == kind)
         row = await self._database.first(statement)
         if row is None:
-            raise NotFoundError(f"no {_NAMES[kind]} {trigger_id!r}")
+            raise NotFoundError(f"no {_NAMES[kind]} {trigger_id!r}{_LISTED.get(kind, '')}")
         return trigger_of(row)
 
     async def by_token(self, token_hash: str) -> Called | None:
@@ -343,6 +343,10 @@ class TriggerRepository:
 
 
 _NAMES = {"cron": "schedule", "webhook": "webhook", "event": "event trigger", None: "trigger"}
+_LISTED: dict[TriggerKind | None, str] = {
+    "cron": "; `interlace schedule list` shows the ids of those there are",
+    "webhook": "; `interlace webhook list` shows the ids of those there are",
+}
 
 
 def listener(event: str, of: str) -> str:

@@ -25,6 +25,12 @@ _LAST_DAY: Final = re.compile(r"(?:l(?P<after>[a-z]{3})|(?P<before>[0-7]|[a-z]{3
 _HASHED: Final = re.compile(r"(?:^|,)[hr](?:$|[/(,])")
 
 
+_PLACES: Final = (
+    (0, "second", "0 to 59"), (0, "minute", "0 to 59"), (1, "hour", "0 to 23"), (2, "day of the month", "1 to 31"),
+    (3, "month", "1 to 12, or JAN to DEC"), (4, "weekday", "0 to 7, or SUN to SAT"),
+)  # fmt: skip
+
+
 class CronError(InterlaceError):
     """A cron expression or time zone that cannot be used."""
 
@@ -60,7 +66,9 @@ class Expression:
                 f"no time ever fits the cron expression {text!r}; look at its day and month"
             ) from None
         except (CroniterError, ValueError, KeyError, TypeError) as error:
-            raise CronError(f"the cron expression {text!r} cannot be read: {error}") from None
+            raise CronError(
+                f"the cron expression {text!r} cannot be read: {_wrong(fields) or error}"
+            ) from None
 
     def after(self, local: float) -> float:
         """The first local time after another one that fits."""
@@ -81,6 +89,18 @@ class Expression:
         from croniter import croniter  # noqa: PLC0415
 
         return croniter(self._fields, local, second_at_beginning=self.with_seconds)
+
+
+def _wrong(fields: list[str]) -> str | None:
+    """The first field that cannot be read by itself, in words."""
+    from croniter import croniter  # noqa: PLC0415 - slow, and few documents have schedules
+
+    for field, (place, name, values) in zip(fields, _PLACES[-len(fields) :], strict=True):
+        alone = ["*"] * _FIVE
+        alone[place] = field
+        if not croniter.is_valid(" ".join(alone)):
+            return f"{field!r} is no {name} ({values})"
+    return None
 
 
 def _fields(text: str) -> list[str]:

@@ -21,13 +21,20 @@ class Missing:
         reason: why it is missing, in plain words (`ask was skipped: edge size.large not taken`), or a function that
             says it: most missing values get a default, and nobody asks why.
         reference: the reference that led here, as it is written; set by the evaluator.
+        advice: what helps.
     """
 
-    __slots__ = ("_reason", "reference")
+    __slots__ = ("_reason", "advice", "reference")
 
-    def __init__(self, reason: str | Callable[[], str], reference: str = "") -> None:
+    def __init__(
+        self,
+        reason: str | Callable[[], str],
+        reference: str = "",
+        advice: str = "use default(…) to allow that",
+    ) -> None:
         self._reason = reason
         self.reference = reference
+        self.advice = advice
 
     @property
     def reason(self) -> str:
@@ -36,7 +43,7 @@ class Missing:
 
     def at(self, reference: str) -> Missing:
         """Give the same with the reference that led here."""
-        return Missing(self._reason, self.reference or reference)
+        return Missing(self._reason, self.reference or reference, self.advice)
 
     def __bool__(self) -> bool:
         return False
@@ -80,9 +87,8 @@ def missing_error(value: Missing, use: str = "") -> ExpressionError:
         use: what it was used for, such as "as a filter's input"; empty for the result.
     """
     what = f"`{value.reference}` is missing" if value.reference else "the value is missing"
-    advice = (
-        " Use default(…) to allow that" if value.reason.endswith("?") else "; use default(…) to allow that"
-    )
+    asks = value.reason.endswith("?")
+    advice = f" {value.advice[:1].upper()}{value.advice[1:]}" if asks else f"; {value.advice}"
     return ExpressionError(f"{what}{' ' + use if use else ''}: {value.reason}{advice}", kind="missing")
 
 

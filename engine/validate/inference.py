@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Mapping
 from functools import partial
 from typing import Any
@@ -30,6 +31,7 @@ from interlace.engine.validate.wanted import part_of, wanted
 _UNTIL = Expression()
 _CODES = {"unknown_field": "unknown_output", "bad_comparison": "bad_comparison"}
 _SEES_MISSING = frozenset({"exists", "is empty", "is not empty"})
+_CALL = re.compile(r"\w+\(")
 
 
 class Inference:
@@ -257,8 +259,10 @@ def _inner(place: Place, step: str) -> Place:
 
 
 def sentence(text: str) -> str:
-    """A finding of another part as a message of the report: a capital first, a full stop last."""
-    return text[:1].upper() + text[1:] + ("" if text.endswith((".", "?", "!")) else ".")
+    """A finding of another part as a message of the report: a capital first, but for code, a full stop last."""
+    return (text if _CALL.match(text) else text[:1].upper() + text[1:]) + (
+        "" if text.endswith((".", "?", "!")) else "."
+    )
 
 
 def _guessed_names(spec: NodeSpec) -> Mapping[str, Schema]:

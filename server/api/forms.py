@@ -36,6 +36,9 @@ class OpenForm(Body):
     rotate: bool = Field(False, description="Let the address so far lead nowhere, and give another one.")
 
 
+_AS_IT_IS = OpenForm(rotate=False)
+
+
 def _info(platform: Platform, workflow_id: str, form: PublicForm | None) -> FormInfo:
     base = platform.callbacks.base.rstrip("/")
     public = None if form is None else f"{base}{link(platform, form)}"
@@ -50,7 +53,7 @@ async def get_form(workflow: str, platform: PlatformOf, by: By) -> FormInfo:
 
 
 @router.put("", dependencies=[needs("triggers:write")], operation_id="open_form")
-async def open_form(workflow: str, body: OpenForm, platform: PlatformOf, by: By) -> FormInfo:
+async def open_form(workflow: str, platform: PlatformOf, by: By, body: OpenForm = _AS_IT_IS) -> FormInfo:
     """Let everybody who has the address start the published version; its runs have the rights of the workflow's owner."""
     found = await platform.store.workflows.writable(workflow, owner=by)
     known = await platform.store.forms.of(found.id)

@@ -158,7 +158,9 @@ def _noted(found: dict[str, Any]) -> None:
     if found["status"] == "pending":
         note(f"✓ noted; {len(found['answers'])} of {found['quorum']} people agree")
     else:
-        note(f"✓ {found['action']}; run {found['run_id']} is {found['run_status']}")
+        # A server takes the answer up when it looks next: until then the run still says that it waits.
+        goes_on = "goes on at the server" if found["by_server"] else f"is {found['run_status']}"
+        note(f"✓ {found['action']}; run {found['run_id']} {goes_on}")
 
 
 @app.command()
@@ -232,4 +234,4 @@ async def _answer(opened: Platform, request_id: str, said: _Said) -> dict[str, A
     if not held:
         await opened.runner.idle()
     status = (await opened.store.runs.get(wait.run_id)).status
-    return {**approval_json(answered), "run_status": status}
+    return {**approval_json(answered), "run_status": status, "by_server": held}

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import asyncio
 import time
+from pathlib import Path
 from typing import Annotated, Any
 
 import typer
@@ -117,10 +119,11 @@ def make_link(
 ) -> None:
     """Print a link that signs a user in, once, within an hour."""
 
-    async def work() -> dict[str, Any]:
+    async def work() -> tuple[dict[str, Any], Path | None]:
         from interlace.engine.principal import LOCAL
-        from interlace.server.cli.session import platform
+        from interlace.server.cli.session import is_shared, platform
         from interlace.server.client import base_of
+        from interlace.server.lock import is_held
         from interlace.server.signing import new_link
 
         async with platform() as opened:
@@ -128,14 +131,20 @@ def make_link(
             base = base_of(opened.settings)
             url = await new_link(opened, found.id, base)
             await opened.store.audit.record(LOCAL, "user.link", "user", found.id, name=found.name)
-            return {"url": url, "user_id": found.id}
+            home = opened.settings.home.resolve()
+            served = is_shared(opened) or await asyncio.to_thread(is_held, home)
+            return {"url": url, "user_id": found.id}, None if served else home
 
-    found = run_async(work(), as_json=as_json)
+    found, unserved = run_async(work(), as_json=as_json)
     if as_json:
         emit_json(found)
     else:
         say(found["url"])
         note("it is good once, within an hour, while a server of this home runs")
+        if unserved is not None:
+            note(
+                f"! none runs now; start it with `interlace serve`, or set INTERLACE_HOME, which is {unserved}"
+            )
 
 
 @user.command("change")

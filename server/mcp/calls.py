@@ -75,6 +75,8 @@ class Calls:
         return await self.watched(ctx, started)
 
     async def _go_on(self, ctx: Context, run_id: str, caller: Caller) -> Any:
+        if not run_id:
+            return failed("The arguments do not fit:\n- run_id: is required.")
         try:
             run = await self.run_of(run_id, caller)
         except MCPError as error:

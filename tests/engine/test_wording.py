@@ -7,6 +7,7 @@ from pydantic import BaseModel, ConfigDict, Field, ValidationError, model_valida
 
 from interlace.engine.document import Identifier, Seconds
 from interlace.engine.source.wording import Fault, dotted, faults
+from interlace.engine.validate.inference import sentence
 
 
 class Model(BaseModel):
@@ -86,3 +87,15 @@ def test_each_place_is_told_once() -> None:
     assert len(places) == len(set(places))
     assert "size" in places
     assert "untagged.tokn" in places
+
+
+@pytest.mark.parametrize(
+    ("said", "shown"),
+    [
+        ("there is none", "There is none."),
+        ("main() on line 1 needs 'a'.", "main() on line 1 needs 'a'."),
+        ("which?", "Which?"),
+    ],
+)
+def test_a_finding_becomes_a_sentence_and_code_stays_as_it_is(said: str, shown: str) -> None:
+    assert sentence(said) == shown

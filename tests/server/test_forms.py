@@ -58,7 +58,7 @@ async def publish(platform: Platform, text: str, owner: Any = "local") -> str:
 async def opened(platform: Platform, workflow: str, **body: Any) -> str:
     from interlace.server.api.forms import OpenForm, open_form
 
-    info = await open_form(workflow, OpenForm(**body), platform, LOCAL)
+    info = await open_form(workflow, platform, LOCAL, OpenForm(**body))
     assert info.public is not None
     return info.public.partition("://")[2].partition("/")[2].join(["/", ""])
 
@@ -160,6 +160,8 @@ async def test_signed_in_forms_and_requests(api: httpx2.AsyncClient, platform: P
     assert (await api.get(f"/api/v1/workflows/{workflow}/form")).json() == {
         "signed_in": f"/forms/{workflow}", "public": None,
     }  # fmt: skip
+    opened = await api.put(f"/api/v1/workflows/{workflow}/form")
+    assert (opened.status_code, opened.json()["public"] is None) == (200, False), "a body is not needed"
     shown = await api.get("/forms/Leave")
     assert shown.status_code == 200
     sent = await api.post(f"/forms/{workflow}", data={"once": once(shown.text), "f.days": "1"})

@@ -39,7 +39,9 @@ def test_links_invitations_and_keys(command: Command) -> None:
         "an address is one user's"
     )
     assert command("user", "create", "ben", "--email", "nobody").code == 2
-    assert "http://127.0.0.1" in command("user", "link", "ann").out
+    link = command("user", "link", "ann")
+    assert "http://127.0.0.1" in link.out
+    assert "none runs now" in link.err
     assert command("user", "link", "nobody").code == 2
     changed = command("user", "change", "ann", "--email", "", "--operator", "--json").json
     assert (changed["email"], changed["operator"]) == (None, True)

@@ -47,9 +47,9 @@ def test_schedules_on_the_command_line(command: Command) -> None:
     assert "Nothing was due yet." in shown.out
     assert command("schedule", "remove", made["id"]).code == 0
     gone = command("schedule", "show", made["id"])
-    assert (gone.code, "no schedule" in gone.err) == (2, True)
+    assert (gone.code, "`interlace schedule list` shows the ids" in gone.err) == (2, True)
     refused = command("schedule", "add", "report", "61 * * * *")
-    assert (refused.code, "cannot be read" in refused.err) == (2, True)
+    assert (refused.code, "'61' is no minute" in refused.err) == (2, True)
 
 
 def test_previews_need_no_schedule(command: Command) -> None:

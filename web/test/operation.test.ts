@@ -1,5 +1,6 @@
 import { describe, expect, it } from 'vitest'
 import type { RunEvent } from '@/api/runs'
+import { firstConfig, type NodeType } from '@/editor/catalogue'
 import { weeksOf } from '@/pages/triggers/Calendar'
 import { curl } from '@/pages/triggers/signatures'
 import { criticalPath } from '@/pages/runs/critical'
@@ -137,5 +138,12 @@ describe('the languages', () => {
         expect([area, key, places(ja![key]!)]).toEqual([area, key, places(text)])
       }
     }
+  })
+})
+
+describe('a new step', () => {
+  it('has the values that the code of its example takes', () => {
+    const type = { config: { required: ['code'] }, example: { code: 'def main(n): return {}', inputs: { n: 1 } } } as unknown as NodeType
+    expect(firstConfig(type)).toEqual(type.example)
   })
 })

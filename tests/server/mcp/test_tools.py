@@ -66,6 +66,8 @@ async def test_what_goes_wrong_is_said(world: World, era: str) -> None:
             await client.call_tool("nothing", {})
         unknown = await client.call_tool("interlace_run", {"run_id": "none"})
         assert unknown.is_error
+        unnamed = await client.call_tool("interlace_run", {})
+        assert "run_id: is required" in text_of(unnamed)
 
 
 @ERAS

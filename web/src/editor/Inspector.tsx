@@ -4,6 +4,7 @@ import { useT } from '@/i18n/t'
 import type { FormSurroundings, TextProps } from '@/schema/context'
 import { SchemaForm } from '@/schema/SchemaForm'
 import { Button, IconButton } from '@/ui/Button'
+import { cx } from '@/ui/cx'
 import { Input, Textarea } from '@/ui/Input'
 import { Tabs } from '@/ui/Tabs'
 import { summaryOf, titleOf, useCatalogue } from './catalogue'
@@ -114,9 +115,9 @@ function NodeSettings({ node }: { node: NodeSpec }) {
     <div className="flex flex-col gap-5 p-4">
       {type && <p className="text-[13px] text-mute">{summaryOf(type)}</p>}
       {general.length > 0 && (
-        <ul className="flex flex-col gap-1 rounded-lg bg-danger-soft px-3 py-2 text-[13px] text-danger">
+        <ul className={cx('flex flex-col gap-1 rounded-lg px-3 py-2 text-[13px]', general.every((problem) => problem.severity === 'warning') ? 'bg-warn-soft' : 'bg-danger-soft')}>
           {general.map((problem) => (
-            <li key={problem.code + problem.field + problem.message} className={problem.severity === 'warning' ? 'text-warn' : ''}>
+            <li key={problem.code + problem.field + problem.message} className={problem.severity === 'warning' ? 'text-warn' : 'text-danger'}>
               {problem.message} {problem.fix}
             </li>
           ))}

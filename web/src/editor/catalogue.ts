@@ -43,6 +43,8 @@ export function firstConfig(type: NodeType): Record<string, unknown> {
   const required = new Set(type.config.required ?? [])
   const made: Record<string, unknown> = {}
   for (const [name, value] of Object.entries(type.example)) if (required.has(name)) made[name] = blankOf(value, name)
+  // Code that stands there with parameters is wrong without their values.
+  if ('code' in made && type.example.inputs) made.inputs = type.example.inputs
   return made
 }
 

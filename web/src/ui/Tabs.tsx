@@ -11,7 +11,7 @@ interface Tab {
 export function Tabs({ tabs, value, onChange, label, className }: { tabs: Tab[]; value: string; onChange: (id: string) => void; label: string; className?: string }) {
   return (
     <Radix.Root value={value} onValueChange={onChange} className={cx('flex min-h-0 flex-col', className)}>
-      <Radix.List aria-label={label} className="flex shrink-0 gap-1 overflow-x-auto border-b border-line px-2">
+      <Radix.List aria-label={label} className="flex shrink-0 gap-1 overflow-x-auto overflow-y-hidden border-b border-line px-2">
         {tabs.map((tab) => (
           <Radix.Trigger
             key={tab.id}

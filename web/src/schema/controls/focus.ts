@@ -10,7 +10,10 @@ export function useFocusOfNew(count: number): { ref: RefObject<HTMLDivElement | 
     if (!asked.current) return
     asked.current = false
     const entries = ref.current?.querySelectorAll<HTMLElement>(':scope > [role="group"]')
-    entries?.[entries.length - 1]?.querySelector<HTMLElement>(FIELDS)?.focus()
+    const field = entries?.[entries.length - 1]?.querySelector<HTMLElement>(FIELDS)
+    field?.focus()
+    // What stands there is a stopgap (`name_1`): what is typed takes its place.
+    if (field instanceof HTMLInputElement) field.select()
   }, [count])
   return {
     ref,
