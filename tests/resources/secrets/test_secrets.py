@@ -1,5 +1,6 @@
 from __future__ import annotations
 
+import asyncio
 import sqlite3
 import stat
 from collections.abc import AsyncIterator
@@ -187,6 +188,38 @@ async def test_rotation_to_a_given_key_without_downtime(store: Store, home: Path
         assert await before.reveal("TOKEN", by=owner) == owner.user_id, "an opened data key goes on working"
     with pytest.raises(SecretKeyError):
         await with_key(store, home).reveal("TOKEN", by=people.ann)
+
+
+async def test_rotation_under_load(store: Store, home: Path) -> None:
+    """Processes with the new key first read and write on while every data key is wrapped anew; nothing is missed or lost."""
+    owners = [Principal(f"user-{number}") for number in range(20)]
+    old = with_key(store, home)
+    for owner in owners:
+        await old.put("TOKEN", owner.user_id, by=owner)
+    over = asyncio.Event()
+
+    async def busy(worker: int) -> int:
+        turns = 0
+        while not over.is_set() or turns == 0:
+            fresh = with_key(store, home, OTHER, previous=KEY)  # no data key is opened yet
+            for owner in owners:
+                assert await fresh.reveal("TOKEN", by=owner) == owner.user_id
+                await fresh.put(f"OWN_{worker}", f"{owner.user_id} {turns}", by=owner)
+            turns += 1
+        return turns
+
+    async def rotation() -> int:
+        rotated = await with_key(store, home, OTHER, previous=KEY).rotate(by=LOCAL)
+        over.set()
+        return rotated
+
+    rotated, *turns = await asyncio.gather(rotation(), *(busy(worker) for worker in range(4)))
+    assert rotated == len(owners)
+    after = with_key(store, home, OTHER)
+    for owner in owners:
+        assert await after.reveal("TOKEN", by=owner) == owner.user_id
+        for worker, count in enumerate(turns):
+            assert await after.reveal(f"OWN_{worker}", by=owner) == f"{owner.user_id} {count - 1}"
 
 
 async def test_rotation_of_the_homes_own_key(store: Store, home: Path) -> None:
