@@ -328,7 +328,10 @@ def test_it_runs_as_a_program(tmp_path: Path) -> None:
     path = tmp_path / "script.yaml"
     path.write_text("models: [small]\nrules:\n  - reply: [one, {text: two}]\n")
     command = [sys.executable, "-m", "interlace.resources.models.testing", "--script", str(path)]
+    # Where the tests run in the background a shell has this signal ignored, and processes inherit that.
+    before = signal.signal(signal.SIGINT, signal.default_int_handler)
     process = subprocess.Popen(command, stdout=subprocess.PIPE, text=True, env=dict(os.environ))
+    signal.signal(signal.SIGINT, before)
     try:
         assert process.stdout is not None
         url = process.stdout.readline().strip()
