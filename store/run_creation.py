@@ -62,8 +62,7 @@ class Creation:
         }  # fmt: skip
         inserted = batch.execute(self._sql.create(**values))
         batch.execute(self._sql.queued(run=run_id, now=now))
-        inputs = values["inputs"] if not encoder.fresh else encode(new.inputs).decode()
-        batch.operations.extend(self._uses.of(inputs, now))
+        batch.operations.extend(self._uses.of_value(new.inputs, now))
         self._add_seeds(batch, run_id, new, encoder, now)
         for stored in encoder.fresh:
             batch.operations.extend(self._links.of(run_id, stored, now))

@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
+from typing import Any
 
 from sqlalchemy import Double, Text, bindparam, delete, select, update
 
+from interlace.engine.protocols import FileValue
 from interlace.store.database import Database
 from interlace.store.links import Links
 from interlace.store.payloads import Payloads
@@ -14,7 +16,9 @@ from interlace.store.statements import Compiler, Operation
 from interlace.store.tables import files
 from interlace.store.writer import Batch, Lane
 
-_MENTION = re.compile(r'"(sha256-[0-9a-f]{64})"')
+_REF = re.compile(r"sha256-[0-9a-f]{64}")
+_REF_LENGTH = 71
+_MENTION = re.compile(f'"({_REF.pattern})"')
 
 
 class Uses:
@@ -36,6 +40,26 @@ class Uses:
         if '"sha256-' in text:
             for ref in sorted(set(_MENTION.findall(text))):
                 yield self._use(mentioned=ref, now=now)
+
+    def of_value(self, value: Any, now: float) -> Iterator[Operation]:
+        """The same for a value, which is not written out for it: it may be large."""
+        for ref in sorted(set(_mentioned(value))):
+            yield self._use(mentioned=ref, now=now)
+
+
+def _mentioned(value: Any) -> Iterator[str]:
+    left = [value]
+    while left:
+        part = left.pop()
+        if isinstance(part, FileValue):
+            yield part.ref
+        elif isinstance(part, str):
+            if len(part) == _REF_LENGTH and _REF.fullmatch(part):
+                yield part
+        elif isinstance(part, Mapping):
+            left.extend(part.values())
+        elif isinstance(part, list | tuple):
+            left.extend(part)
 
 
 class UploadRepository:

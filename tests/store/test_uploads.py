@@ -7,6 +7,7 @@ from typing import Any
 
 import pytest
 
+from interlace.engine.protocols import FileValue
 from interlace.engine.waits import Answer
 from interlace.store import Store
 from interlace.store.errors import NotFoundError
@@ -56,6 +57,12 @@ async def _among_many(store: Store, file: dict[str, Any]) -> None:
     await store.runs.create(NewRun(name="d", document=DOCUMENT, inputs=inputs, owner="ana"))
 
 
+async def _as_an_object(store: Store, file: dict[str, Any]) -> None:
+    """As a node hands it to a child's run."""
+    inputs = {"files": [{"first": FileValue(**file)}]}
+    await store.runs.create(NewRun(name="d", document=DOCUMENT, inputs=inputs, owner="ana"))
+
+
 async def _read(store: Store, file: dict[str, Any]) -> None:
     await store.files.of_run("some-run", owner="ana").load(file["ref"])
 
@@ -75,7 +82,7 @@ async def _answered(store: Store, file: dict[str, Any]) -> None:
     assert await store.waits.settle(await store.waits.get("w1"), "answered", answer)
 
 
-@pytest.mark.parametrize("use", [_in_inputs, _among_many, _read, _pinned, _answered])
+@pytest.mark.parametrize("use", [_in_inputs, _among_many, _as_an_object, _read, _pinned, _answered])
 async def test_what_is_used_stays(
     store: Store, use: Callable[[Store, dict[str, Any]], Awaitable[None]]
 ) -> None:
